@@ -6,18 +6,21 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from math import exp, log
+from math import exp, log, sqrt
 
+import numpy as np
 import pytest
 from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.measurement.counts import InterarrivalStats, TimesBetween
+from p4mesh.measurement.interarrival import interarrival_stats
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.histogram import HistogramPer, bin_bounds_ticks, bin_of
+from p4mesh.tester.histogram import HISTOGRAM_BINS, HistogramPer, InterarrivalBins, bin_bounds_ticks, bin_of
 from p4mesh.tester.histogram_plan import with_interarrival
 from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.tester.records import ALL_ONES
 from p4mesh.traffic.arrivals import OnOff, Poisson, Profile, Recorded
 from p4mesh.traffic.patterns import Pairs, Pattern, Rotate
 from p4mesh.traffic.stream import Burst, Stream
@@ -206,3 +209,79 @@ def test_a_program_without_such_histograms_is_told_from_others() -> None:
     assert len(with_interarrival(plan, HistogramPer.CLASS, limits).interarrival) == 1
     with pytest.raises(UnsupportedError, match="not supported on tofino: histograms of the times between frames"):
         with_interarrival(plan, HistogramPer.CLASS, replace(limits, interarrival=False))
+
+
+def by_hand(
+    arrivals: dict[int, int], departures: dict[int, int], tick_ps: int = 2000, **last: int
+) -> InterarrivalStats | None:
+    """Distributions of one flow from counts by ticks: arrivals at 1,000 to 3,500 ticks, latencies of 40 to 90."""
+    limits = Limits.of(load_contract(), tick_ps, LoopModel(10**11, 500_000), "sim")
+    plan = with_interarrival(make_plan((stream_of(None),), limits, {1: FAST, 2: FAST}), HistogramPer.FLOW, limits)
+    (histogram,) = [one for one in plan.interarrival if one.cells]
+    (cell,) = histogram.cells
+    names = ("frames", "first_arrival", "last_arrival", "latency_max", "latency_min_inverted")
+    records = np.zeros(plan.cells, dtype=[(name, np.uint64) for name in names])
+    values = {"frames": 101, "first_arrival": 1000, "last_arrival": 3500, "latency_max": 90}
+    for name, value in (values | {"latency_min_inverted": ALL_ONES - 40} | last).items():
+        records[name][cell] = value
+    bins = [[0] * HISTOGRAM_BINS for _ in range(2)]
+    for counts, times in zip(bins, (arrivals, departures), strict=True):
+        for ticks, frames in times.items():
+            counts[bin_of(ticks)] = frames
+    none = InterarrivalBins([0] * HISTOGRAM_BINS, [0] * HISTOGRAM_BINS)
+    given = {one.number: none for one in plan.interarrival} | {histogram.number: InterarrivalBins(*bins)}
+    found = interarrival_stats(plan, records, given, tick_ps)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+EVENLY = {10: 25, 20: 25, 30: 25, 40: 25}
+"""Ticks of 2 ns: moments are 125 and 25,625, so that a variance of 100 times is off by 1.96 times 10."""
+SAMPLED_NS = 2 * (1.96 * 10 / (2 * sqrt(125)))
+
+
+def test_the_mean_of_all_times_is_what_they_add_up_to_and_those_of_some_are_in_bins() -> None:
+    """100 times add up to 2,500 ticks, give or take one and what latencies differ by, 50.
+
+    3,999 times were sent at even distances: a part of them is ahead of their mean rate by less than one.
+    """
+    found = by_hand(EVENLY, EVENLY)
+    assert found is not None and found.departures is not None
+    assert (found.stream, found.tx_port, found.rx_port) == ("s", 1, 2)
+    for times in (found.arrivals, found.departures):
+        assert (times.count, times.independent) == (100, 100)
+        assert (times.mean_ns, times.mean_error_ns) == (50, pytest.approx(2 * (51 / 100 + 25 / 3998)))
+        assert times.deviation_ns == pytest.approx(2 * sqrt(125))
+        # Stamps are off by a tick in all.
+        assert times.deviation_error_ns == pytest.approx(2 + SAMPLED_NS)
+        assert times.percentiles_ns == ((1.0, 20.0), (50.0, 40.0), (99.0, 80.0), (99.9, 80.0))
+        # The rank of 50 may be that of 40 to 60; the others are too few.
+        assert times.percentile_errors_ns == ((50.0, 20.0),)
+        assert (times.bins.low_ns, times.bins.high_ns) == ((20, 40, 60, 80), (22, 42, 62, 82))
+
+
+def test_times_in_wide_bins_are_off_by_half_of_them() -> None:
+    """1,000 and 2,000 ticks are in bins of 8 and 16 with the middles 1,003.5 and 2,007.5.
+
+    One departure of 100 is known, so that 99 arrivals are a sample.
+    """
+    found = by_hand({1000: 50, 2000: 49}, {1000: 1})
+    assert found is not None and found.departures is not None
+    mean, inside = (1003.5 * 50 + 2007.5 * 49) / 99, sqrt((3.5**2 * 50 + 7.5**2 * 49) / 99)
+    assert found.arrivals.mean_ns == pytest.approx(2 * mean)
+    moments = [((1003.5 - mean) ** power * 50 + (2007.5 - mean) ** power * 49) / 99 for power in (2, 4)]
+    of_bins, of_sample = (3.5 * 50 + 7.5 * 49) / 99, 1.96 * sqrt(moments[0] / 99)
+    assert found.arrivals.mean_error_ns == pytest.approx(2 * (of_bins + 1 + of_sample))
+    sampled = 1.96 * sqrt((moments[1] - moments[0] ** 2) / 99) / (2 * sqrt(moments[0]))
+    assert found.arrivals.deviation_error_ns == pytest.approx(2 * (inside + 1 + sampled))
+    alone = found.departures
+    assert (alone.count, alone.independent, alone.mean_ns, alone.deviation_ns) == (1, 1, 2007, 0)
+    assert (alone.mean_error_ns, alone.deviation_error_ns) == (2 * 4.5, 2 * 4.5)
+
+
+def test_two_frames_have_one_time_and_one_frame_has_none() -> None:
+    pair = by_hand({40: 1}, {}, frames=2, last_arrival=1040, latency_max=40)
+    assert pair is not None and pair.departures is None
+    assert (pair.arrivals.count, pair.arrivals.mean_ns, pair.arrivals.mean_error_ns) == (1, 80, 2)
+    assert by_hand({}, {}, frames=1) is None
+    assert by_hand({}, {}, frames=2) is None
