@@ -1,10 +1,14 @@
-"""Differences of repeated measurements, with intervals against published values of Welch's t."""
+"""Spreads, errors and differences of repeated measurements, against published values of Student's and Welch's t."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
 
 import pytest
 
 from p4mesh.methods.recirculation.significance import delta_of
+from p4mesh.methods.results.repetition import sampling_error, spread_of
 
 
 def test_repetitions_that_do_not_vary_have_an_interval_of_no_width() -> None:
@@ -49,3 +53,32 @@ def test_an_interval_that_touches_zero_is_no_difference(error: float, differs: b
     """Of 2.25, the error of both means takes off 2.248 or 2.25."""
     assert delta_of([3.25, 3.25], [1.0, 1.0], error).differs is differs
     assert delta_of([1.0, 1.0], [3.25, 3.25], error).differs is differs
+
+
+def mean(values: Sequence[int]) -> Fraction:
+    return Fraction(sum(values), len(values))
+
+
+def test_the_error_of_a_mean_is_that_of_student() -> None:
+    """2, 4 and 6 deviate by 2: t(0.975, 2) = 4.3027 times 2 / sqrt(3)."""
+    assert float(sampling_error([2, 4, 6], mean) or 0) == pytest.approx(4.3027 * 2 / 3**0.5, abs=1e-3)
+    assert sampling_error([2, 2, 2], mean) == 0
+
+
+def test_the_error_of_a_statistic_has_what_few_trials_shift_it_by() -> None:
+    """The square of the mean of 1 and 3 is 4, and 1 or 9 without one: t(0.975, 1) = 12.706 times 4, and |5 - 4|."""
+    for sign in (1, -1):
+        found = sampling_error([1, 3], lambda values, sign=sign: sign * mean(values) ** 2)  # type: ignore[misc]
+        assert float(found or 0) == pytest.approx(12.7062 * 4 + 1, abs=1e-3)
+
+
+def test_a_statistic_that_one_trial_alone_has_is_without_an_error() -> None:
+    assert sampling_error([1], mean) is None
+    assert sampling_error([1, 2, 3], lambda values: mean(values) if 2 in values else None) is None
+    assert sampling_error([1, 2], lambda values: None if len(values) == 2 else mean(values)) == 0
+
+
+def test_a_spread_relative_to_a_mean_has_no_sign() -> None:
+    spread = spread_of([-1, -3])
+    assert (spread.minimum, spread.mean, spread.maximum) == (-3, -2, -1)
+    assert spread.rsd_pct == pytest.approx(100 * 2**0.5 / 2)

@@ -14,8 +14,8 @@ from support.networks import network, node, parsed
 
 from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import Method
-from p4mesh.methods.results.latency import Definition, Group
-from p4mesh.methods.results.latency_cells import Circumstances
+from p4mesh.methods.results.latency import Definition, Group, summarise
+from p4mesh.methods.results.latency_cells import Circumstances, latency_cells
 from p4mesh.methods.results.layers import PortLatency, has_layers, layer_cells
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
@@ -91,6 +91,41 @@ def test_a_layer_without_frames_is_left_out_and_the_increment_is_to_the_layer_be
         "c",
         1,
         5,
+    )
+
+
+def test_a_layer_has_the_mean_of_its_frames_and_an_error_by_their_numbers() -> None:
+    """3 frames of 10 us, give or take 0.4, and one of 20 +- 1.6: hypot(3 * 0.4, 1.6) is 2, of four frames 0.5."""
+    where = bed_of(parsed(chain({1: "layer: a", 2: "layer: a", 3: "layer: b", 4: "layer: b"})), "sim")
+    one = PortLatency(1, 3, Fraction(9), Fraction(10), Fraction(11), Fraction("0.4"))
+    other = PortLatency(2, 1, Fraction(20), Fraction(20), Fraction(20), Fraction("1.6"))
+    found, below = layer_cells(where, [one, other, replace(one, rx_port=4)])
+    assert (found.samples, found.avg_us, found.low_us, found.high_us) == (4, 12.5, 10, 20)
+    assert (found.min_us, found.max_us, found.avg_error_us, found.port_error_us) == (9, 20, pytest.approx(0.5), 1.6)
+    assert (below.increment.increment_us, below.increment.increment_error_us) == (-2.5, pytest.approx(0.9))
+    (alone,) = layer_cells(where, [one, replace(other, avg_error_us=None)])
+    assert (alone.avg_error_us, alone.port_error_us) == (None, None)
+    # Calibrated rows are compared with calibrated ones, and stand behind those of the same layer.
+    less = [replace(port, calibrated="yes", avg_us=port.avg_us - 1) for port in (one, replace(one, rx_port=3))]
+    rows = layer_cells(where, [one, *less, replace(one, rx_port=3, avg_us=Fraction(10.5))])
+    shown = [(row.name, row.calibrated, row.avg_us, row.increment.increment_us) for row in rows]
+    assert shown == [("a", "no", 10, None), ("a", "yes", 9, None), ("b", "no", 10.5, 0.5), ("b", "yes", 9, 0)]
+
+
+def test_cells_without_samples_are_no_latency_of_a_port() -> None:
+    stats = LatencyStats(count=4, min_ns=1000.0, max_ns=3000.0, sum_ns=8000.0)
+    circumstances = Circumstances(average_error_ns=500.0, resolution_ns=Fraction(8))
+    cells = latency_cells(summarise(stats), "FIFO", circumstances)
+    (found,) = PortLatency.of_cells(7, cells)
+    assert (found.rx_port, found.samples, found.min_us, found.avg_us, found.max_us) == (7, 4, 1, 2, 3)
+    # Four independent frames between 1 and 3 us: 1.96 us / sqrt(4), and the resolution.
+    assert float(found.avg_error_us or 0) == pytest.approx(0.98 + 0.008)
+    assert list(PortLatency.of_cells(7, latency_cells(None, "FIFO", circumstances))) == []
+    assert (
+        next(
+            PortLatency.of_cells(7, latency_cells(summarise(replace(stats, count=1)), "FIFO", circumstances))
+        ).avg_error_us
+        is None
     )
 
 

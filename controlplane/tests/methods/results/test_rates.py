@@ -7,16 +7,32 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh import RunOptions, run
-from p4mesh.measurement.counts import FlowCounts, PortCounts
+from p4mesh.measurement.counts import FlowCounts, PortCounts, QueueTrend, Transient, Trend
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
-from p4mesh.methods.results.metrics import rate_metrics
+from p4mesh.methods.results.metrics import (
+    early_frames,
+    early_of_flows,
+    judge_loss,
+    judge_missed,
+    late_by_port,
+    late_frames,
+    late_of_flows,
+    loss_pct,
+    missed_frames,
+    rate_metrics,
+    search_verdict,
+    steady_share,
+    transmission_s,
+)
+from p4mesh.methods.results.queues import queue_cells, queue_findings, queue_text
 from p4mesh.methods.results.throughput_tables import directions
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -104,6 +120,8 @@ def test_what_arrives_after_the_transmission_is_counted_and_in_no_rate() -> None
     assert rates.loss_pct == Fraction(100 * 10_064, 30_000), "a longer trial loses what was in the queue, too"
     # Nothing is lost and the output can carry it: a few frames that waited are not taken out of the rate.
     assert rate_metrics(*trial(30_000, 0, 2, rate_fps / 2, 0), GIGABIT, rate_fps).forwarding_fps == rate_fps / 2
+    # As much as it can carry, to the frame.
+    assert rate_metrics(*trial(30_000, 0, 2, rate_fps, 0), GIGABIT, rate_fps).late_frames == 0
     # More than the output can carry, from a queue that took all of it.
     drained = rate_metrics(*trial(30_000, 0, 15_000, rate_fps, 0), GIGABIT, rate_fps / 2)
     assert (drained.late_frames, drained.forwarding_fps) == (15_000, rate_fps / 2)
@@ -119,6 +137,176 @@ def test_losses_that_no_queue_explains_are_a_sample_whose_error_covers_the_ratio
     assert covered >= 0.95 * 400, f"{covered} of 400"
     queued = rate_metrics(*trial(frames, 1_000, 100, rate_fps, 0), GIGABIT)
     assert queued.forwarding_error_fps == rate_fps / frames, "a full queue loses no frame by chance"
+
+
+def ports(*received: PortCounts) -> TrialResult:
+    """A trial of a second that has sent 1,000 frames, with what ports have received."""
+    return replace(trial(1000, 0, 0, Fraction(1000), 10**9)[1], ports=received)
+
+
+SOME = ports(PortCounts(1, rx_frames=500, late_frames=10, queued_frames=4), PortCounts(2, rx_frames=500))
+
+
+@pytest.mark.parametrize(
+    ("lost", "trend", "late"),
+    [
+        # More than seven lost frames for each late one: the queue was full in the first eighth of the trial.
+        (71, None, {1: 10}),
+        (71, Trend.STEADY, {1: 10}),
+        (70, Trend.STEADY, {}),
+        (70, Trend.UNCLEAR, {1: 4}),
+        (70, None, {1: 4}),
+        (0, Trend.FILLING, {1: 4}),
+        (0, Trend.UNCLEAR, {}),
+        (0, None, {}),
+    ],
+)
+def test_late_frames_are_those_of_a_queue_that_was_full_or_fills(
+    lost: int, trend: Trend | None, late: dict[int, int]
+) -> None:
+    result = replace(SOME, lost_frames=lost, queues=None if trend is None else QueueTrend(trend))
+    assert late_by_port(result) == late
+    assert (late_frames(result), missed_frames(result)) == (sum(late.values()), lost + sum(late.values()))
+
+
+def test_a_queue_that_fills_and_of_which_no_frame_is_known_has_all_that_came_late() -> None:
+    jittered = replace(SOME, ports=(PortCounts(1, late_frames=10), PortCounts(2)), queues=QueueTrend(Trend.FILLING))
+    assert late_by_port(jittered) == {1: 10}
+
+
+def test_rates_are_without_a_transient_and_their_error_is_that_of_the_steady_part() -> None:
+    """1,000 frames in a second, 30 of them let through at first, in a quarter of it; 7 may be of it, too.
+
+    The output of each of two ports may have begun within a frame: 9 frames in three quarters of a second.
+    """
+    spec, _ = trial(1000, 0, 0, Fraction(1000), 0)
+    begun = Transient(250_000_000, over=True, frames=30, hidden_frames=7)
+    result = replace(SOME, rx_frames=1000, transient=begun, duration_ns=10**9, duplicate_frames=20)
+    rates = rate_metrics(spec, result, GIGABIT)
+    assert (rates.forwarding_fps, rates.early_frames, rates.forwarding_error_fps) == (950, 30, 9 / Fraction(3, 4))
+    assert rates.loss_pct == 3
+    # In half of the time all rates are twice as large, and an output without frames adds no error.
+    fast = replace(result, ports=(*result.ports, PortCounts(3)))
+    assert rate_metrics(trial(1000, 0, 0, Fraction(2000), 0)[0], fast, GIGABIT).forwarding_error_fps == 24
+    assert steady_share(replace(result, transient=replace(begun, over=False))) == steady_share(SOME) == 1
+    # 10^9 bit/s carry 1,488,095.2 frames of 64 bytes.
+    assert rates.forwarding_pct == Fraction(100 * 950 * 672, 10**9)
+    assert (missed_frames(result), early_frames(SOME)) == (30, 0)
+
+
+def test_losses_by_chance_are_no_error_beside_a_queue_or_a_transient() -> None:
+    """10 of 1,000: Wilson's interval goes up to 1.831 %, 8.3 frames more; the two ports add one each."""
+    spec, _ = trial(1000, 0, 0, Fraction(1000), 0)
+    lossy = replace(ports(PortCounts(1, rx_frames=500), PortCounts(2, rx_frames=490)), lost_frames=10, rx_frames=990)
+    assert float(rate_metrics(spec, lossy, GIGABIT).forwarding_error_fps) == pytest.approx(2 + 8.31, abs=0.01)
+    early = replace(lossy, transient=Transient(0, over=False, frames=1))
+    late = replace(lossy, ports=(PortCounts(1, rx_frames=500, late_frames=1), PortCounts(2, rx_frames=490)))
+    for other in (early, late):
+        assert rate_metrics(spec, other, GIGABIT).forwarding_error_fps == 2
+    # Without a loss nothing is a sample: one frame at each output that sent any.
+    whole = ports(PortCounts(1, rx_frames=999), PortCounts(2, rx_frames=1), PortCounts(3))
+    assert rate_metrics(spec, whole, GIGABIT).forwarding_error_fps == 2
+    # Nothing was to arrive: nothing was lost.
+    assert loss_pct(replace(lossy, expected_rx_frames=0)) == 0
+
+
+def test_streams_send_on_all_of_their_ports_with_the_line_rate_of_each() -> None:
+    """300 frames from three ports with 100 a second each, and 50 from one with 20: 350 frames over 320 a second."""
+    streams = (
+        Stream("many", 64, Fraction(100), 100, Pairs(), (1, 2, 3), (4, 5, 6)),
+        Stream("one", 64, Fraction(20), 50, Pairs(), (4,), (1,)),
+    )
+    spec = TrialSpec("t", streams, 10**9)
+    assert transmission_s(spec) == Fraction(350, 320)
+    result = replace(SOME, tx_frames=350, rx_frames=350, expected_rx_frames=350)
+    rates = rate_metrics(spec, result, (10**9, 10**8))
+    assert rates.offered_fps == rates.forwarding_fps == 320
+    assert rates.offered_pct == Fraction(100 * 320 * 672, 3 * 10**9 + 10**8)
+
+
+def test_a_flow_has_the_late_frames_of_its_port_by_how_long_it_has_waited() -> None:
+    """Frames are due for a second. Those of one flow came in 1.5 s and those of two in 1.25 s and less.
+
+    100 * 0.51 / 1.5 have waited of the first, and 40 * 0.26 / 1.25 of the second one: 34 and 8.32 parts of ten frames.
+    """
+    spec, _ = trial(100, 0, 0, Fraction(100), 0)
+    flows = (
+        FlowCounts("s", 1, 1, 100, 110, 10, first_rx_ns=10**9, last_rx_ns=2_500_000_000),
+        FlowCounts("s", 2, 1, 100, 40, first_rx_ns=0, last_rx_ns=1_250_000_000),
+        FlowCounts("s", 3, 1, 100, 90, first_rx_ns=0, last_rx_ns=900_000_000),
+        FlowCounts("s", 4, 1, 100, 1, first_rx_ns=0, last_rx_ns=2 * 10**9),
+        FlowCounts("s", 5, 1, 100, 2, first_rx_ns=5, last_rx_ns=5),
+        FlowCounts("s", 1, 2, 100, 100, first_rx_ns=0, last_rx_ns=2 * 10**9),
+    )
+    result = replace(SOME, lost_frames=71, flows=flows)
+    parts = (Fraction(34), Fraction("8.32"), 0, 0, 0, 0)
+    assert late_of_flows(spec, result) == [10 * part / Fraction("42.32") for part in parts]
+    early = replace(result, ports=(PortCounts(1, rx_frames=500, early_frames=50), PortCounts(2, rx_frames=100)))
+    assert early_of_flows(early) == [11, 4, 9, Fraction(1, 10), Fraction(1, 5), 0]
+    two = replace(result, flows=(FlowCounts("s", 1, 1, 2, 2, last_rx_ns=10**9),))
+    assert late_of_flows(trial(2, 0, 0, Fraction(2), 0)[0], two) == [10], "two frames have one distance"
+
+
+def test_a_trial_passes_up_to_what_is_acceptable_and_one_that_cannot_be_trusted_has_no_verdict() -> None:
+    result = replace(ports(), lost_frames=10, transient=Transient(0, over=True, frames=5))
+    for judge, acceptable in ((judge_loss, Fraction(1)), (judge_missed, Fraction(3, 2))):
+        assert judge(result, acceptable) is Verdict.PASS
+        assert judge(result, acceptable - Fraction(1, 1000)) is Verdict.FAIL
+        assert judge(replace(result, status=Verdict.ABORT), Fraction(100)) is Verdict.ABORT
+    lower = replace(result, undelivered=True)
+    assert search_verdict(lower, Verdict.INVALID) is Verdict.UNDELIVERED
+    assert search_verdict(result, Verdict.INVALID) is Verdict.INVALID
+    assert search_verdict(lower, Verdict.FAIL) is Verdict.FAIL
+
+
+FILLING = QueueTrend(Trend.FILLING, 1234.56, 7.0, 50.0, 20.0, (4, 2))
+STEADY = QueueTrend(Trend.STEADY, 3.0, 4.0)
+UNCLEAR = QueueTrend(Trend.UNCLEAR, 3.0, 4.0, longer=2)
+
+
+@pytest.mark.parametrize(
+    ("trend", "cells", "sentence"),
+    [
+        (None, None, ""),
+        # Arrivals beyond departures are excluded above 3 and 4 parts in a million.
+        (STEADY, ("steady", None, 7.0, None, None), ""),
+        (UNCLEAR, ("too short to tell", None, 7.0, None, None), "the trial is too short to tell whether a queue fills"),
+        (
+            FILLING,
+            ("filling", 1234.56, 7.0, 50.0, 20.0),
+            "not sustained: 1,235 ppm (50 frames/s) more comes in than leaves the queue to ports 2,4; a buffer of "
+            "1,000 frames is full after 20 s",
+        ),
+    ],
+)
+def test_a_load_without_loss_tells_of_a_queue_that_fills(
+    trend: QueueTrend | None, cells: tuple[object, ...] | None, sentence: str
+) -> None:
+    found = queue_cells(replace(SOME, queues=trend))
+    shown = found and (
+        found.queues,
+        found.excess_ppm,
+        found.excess_error_ppm,
+        found.excess_fps,
+        found.overflow_s,
+    )
+    assert shown == cells
+    rows = [SimpleNamespace(load_pct=12.5, lost_frames=lost, watched=found) for lost in (0, 1)]
+    assert list(queue_findings("64 B", rows)) == ([f"64 B at 12.5 %: {sentence}"] if sentence else [])
+
+
+def test_one_port_is_no_ports() -> None:
+    found = queue_cells(replace(SOME, queues=replace(FILLING, rx_ports=(3,))))
+    assert found is not None and "the queue to port 3;" in found.sentence
+
+
+def test_a_latency_has_the_worst_queue_of_its_trials_beside_it() -> None:
+    def text(*trends: QueueTrend | None, lost: int = 0) -> str | None:
+        return queue_text([replace(SOME, queues=trend, lost_frames=lost) for trend in trends])
+
+    assert text(STEADY, UNCLEAR, FILLING, replace(FILLING, excess_ppm=77.0)) == "filling, 1,235 ppm"
+    assert text(STEADY, UNCLEAR, None) == "too short to tell"
+    assert (text(STEADY, None), text(None), text(STEADY, lost=1)) == ("steady", None, "frames lost")
 
 
 def sweep_rows(directory: Path) -> list[dict[str, float]]:
