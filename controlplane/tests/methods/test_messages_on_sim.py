@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,17 @@ from support.random_runs import SmallDevice
 from support.random_runs import measured as random_run
 
 from p4mesh.errors import ParameterError
-from p4mesh.measurement.counts import FlowCounts, LatencyStats
+from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, QueueTrend, Transient, Trend
 from p4mesh.methods.messages.fairness import jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
+from p4mesh.traffic.patterns import Message, Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.results import not_measured
+from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 GIGABIT, SLOW = 10**9, 10**8
@@ -166,6 +171,149 @@ def test_fairness_is_1_for_equal_losses_and_1_over_n_for_one_loser() -> None:
 
 def test_an_input_that_sent_nothing_has_no_loss_ratio() -> None:
     assert (ratio(0, 0), ratio(0, 4), ratio(1, 4)) == (None, 0.0, 0.25)
+
+
+def load(
+    load_pct: int, lost: tuple[int, int, int], *, last_ns: int, offsets: tuple[int, ...] = (), **found: Any
+) -> Any:
+    """A trial of two inputs with 30 messages of two frames each, in slots of 1 us at the output.
+
+    The first input may lose the second frame of a message, the second input both.
+    """
+    pattern = Message(Rotate(), 2)
+    rate_fps = Fraction(load_pct, 200) * 10**6
+    stream = Stream("inputs", 64, rate_fps, 60, pattern, (1, 2), (3,), start_offset_ns=offsets)
+    spec = TrialSpec("n to one", (stream,), 10**6)
+    latency = (LatencyStats(1, 2500.0, 2500.0, 2500.0), LatencyStats(1, 4000.0, 4000.0, 4000.0), None, None)
+    places = ((1, "1", 0), (1, "2", lost[0]), (2, "1", lost[1]), (2, "2", lost[2]))
+    flows = tuple(
+        FlowCounts(
+            "inputs", port, 3, 30, 30 - some, part=part, latency=times, first_rx_ns=500, last_rx_ns=500 + last_ns
+        )
+        for (port, part, some), times in zip(places, latency, strict=True)
+    )
+    result = replace(
+        not_measured(spec, Verdict.MEASURED, ""), tx_frames=120, lost_frames=sum(lost), flows=flows, **found
+    )
+    return spec, result
+
+
+OVER = load(
+    150,
+    (6, 9, 9),
+    last_ns=99_000,
+    ports=(PortCounts(3, rx_frames=96, late_frames=10, corrupted_frames=1), PortCounts(4, late_frames=7)),
+    transient=Transient(1000, over=True, frames=5, hidden_frames=2),
+    misdirected_frames=4,
+    corrupted_frames=1,
+)
+"""96 frames in 100 slots: 54 of one input and 42 of the other one, that share ten late and five early frames so."""
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_losses_of_inputs_by_hand(trials: int) -> None:
+    """Lost, late and early: 6 + 6 + 3 of 60, and 18 + 4 + 2. The same trial twice has the same shares and errors.
+
+    Late ones may have been on the way, 3 in the least latency, and 2 more may be of the transient: of 39 frames, 34 to
+    41 are lost for good. An input may have none of the early frames or all.
+    """
+    row = load_row([OVER] * trials, 64, Fraction(150), Fraction(1000))
+    assert (row.tx_frames, row.lost_frames, row.late_frames, row.early_frames) == (
+        120 * trials,
+        24 * trials,
+        10 * trials,
+        5 * trials,
+    )
+    assert (row.input_count, row.corrupted_frames, row.misinserted_frames) == (2, trials, 4 * trials)
+    first, second = row.inputs
+    assert (first.port, first.late_frames, first.early_frames) == (1, 6 * trials, 3 * trials)
+    assert (second.port, second.late_frames, second.early_frames) == (2, 4 * trials, 2 * trials)
+    assert (first.frame_loss_ratio, second.frame_loss_ratio) == (0.25, 0.4)
+    assert (first.frame_loss_error, second.frame_loss_error) == pytest.approx((8 / 60, 7 / 60))
+    assert (first.messages, first.damaged_messages_min, first.damaged_messages_max) == (
+        30 * trials,
+        6 * trials,
+        6 * trials,
+    )
+    assert (second.damaged_messages_min, second.damaged_messages_max) == (9 * trials, 18 * trials)
+    # What is offered less what is lost is 1.5 * (1 - 39 / 120), above the line; with 41 it is 0.9875 of it.
+    assert (row.throughput_pct, row.throughput_error_pct, row.conserved) == (100, pytest.approx(1.25), True)
+    assert row.frame_loss_ratio == 39 / 120
+    assert row.frame_loss_error == pytest.approx(1 - 0.9875 / 1.5 - 39 / 120)
+    assert row.conserved_loss_ratio == pytest.approx(1 / 3)
+    # Each late or early frame may be of one more message.
+    assert (row.message_loss_ratio_min, row.message_loss_ratio_max) == (15 / 60, 39 / 60)
+    assert (row.message_loss_error, row.queues) == (0, "filling")
+    assert row.frame_max_over_min == pytest.approx(0.4 / 0.25)
+    assert row.frame_jain == pytest.approx(0.65**2 / (2 * (0.25**2 + 0.4**2)))
+    assert row.message_max_over_min == pytest.approx(9 / 6)
+    assert row.message_jain == pytest.approx(15**2 / (2 * (6**2 + 9**2)))
+    errors = (
+        row.frame_max_over_min_error,
+        row.frame_jain_error,
+        row.message_max_over_min_error,
+        row.message_jain_error,
+    )
+    if trials == 1:
+        assert errors == (None,) * 4
+    else:
+        # Without late and early frames, 6 and 18 are lost; with all of them, 15 and 24 messages are damaged.
+        lost_only = (18 / 6 - 1.6, row.frame_jain - 24**2 / (2 * (6**2 + 18**2)))
+        damaged_most = (24 / 15 - 1.5, row.message_jain - 39**2 / (2 * (15**2 + 24**2)))
+        assert errors == pytest.approx((*lost_only, *damaged_most))
+
+
+def test_without_loss_a_queue_may_have_kept_frames_and_the_ends_of_inputs_say_nothing() -> None:
+    """10 ppm of 120 frames are one frame; the first message of each input is not in the time of all inputs.
+
+    One of 58 frames in each of two trials, and one of 29 messages of each input.
+    """
+    steady: dict[str, Any] = {"queues": QueueTrend(Trend.STEADY, 4.0, 6.0), "ports": (PortCounts(3, rx_frames=120),)}
+    trial = load(80, (0, 0, 0), last_ns=120_000, offsets=(0, 700), **steady)
+    row = load_row([trial] * 2, 64, Fraction(80), Fraction(1000))
+    assert (row.throughput_pct, row.throughput_error_pct, row.conserved_loss_ratio) == (80, 0, 0)
+    assert (row.frame_loss_ratio, row.frame_loss_error, row.queues, row.finding) == (0, 0, "steady", "")
+    assert [one.frame_loss_error for one in row.inputs] == pytest.approx([2 / 116] * 2)
+    assert (row.message_loss_ratio_max, row.message_loss_error) == (0, pytest.approx(2 / 116))
+    assert (row.frame_max_over_min, row.frame_jain, row.frame_jain_error) == (None, None, None)
+    # A single trial whose inputs do not begin together, and one that ended in a transient, have no error.
+    alone = load_row([trial], 64, Fraction(80), Fraction(1000))
+    changing = load(80, (0, 0, 0), last_ns=120_000, **steady, transient=Transient(0, over=False, frames=0))
+    for unknown in (alone, load_row([changing] * 2, 64, Fraction(80), Fraction(1000))):
+        assert (unknown.throughput_error_pct, unknown.frame_loss_error, unknown.message_loss_error) == (None,) * 3
+    # Without readings a queue may have kept every frame, and above the line what the line does not carry.
+    unseen = load(80, (0, 0, 0), last_ns=120_000, ports=(PortCounts(3, rx_frames=120),))
+    assert load_row([unseen], 64, Fraction(80), Fraction(1000)).message_loss_error == 1
+    held = load(125, (0, 0, 0), last_ns=95_000, **steady)
+    assert load_row([held], 64, Fraction(125), Fraction(1000)).inputs[0].frame_loss_error == pytest.approx(24 / 60)
+
+
+def test_more_frames_than_the_line_carries_are_told() -> None:
+    """In 94 slots the line carries 95 frames, and one more at the rounding of time stamps."""
+    for last_ns, conserved in ((94_000, True), (93_999, False)):
+        row = load_row([load(150, (6, 9, 9), last_ns=last_ns)], 64, Fraction(150), Fraction(1000))
+        assert row.conserved is conserved
+
+
+@pytest.mark.parametrize(
+    ("trends", "shown", "finding"),
+    [
+        ((Trend.STEADY, Trend.FILLING), "filling", "it keeps frames, which are lost as soon as it is full"),
+        ((Trend.STEADY, Trend.UNCLEAR), "too short to tell", "too short to tell whether a queue fills"),
+        ((Trend.STEADY, None), "steady", ""),
+        ((None, None), None, ""),
+    ],
+)
+def test_a_load_without_loss_says_how_long_it_is_carried(
+    trends: tuple[Trend | None, ...], shown: str | None, finding: str
+) -> None:
+    trials = [
+        load(80, (0, 0, 0), last_ns=120_000, queues=None if trend is None else QueueTrend(trend)) for trend in trends
+    ]
+    row = load_row(trials, 64, Fraction(80), Fraction(1000))
+    assert (row.queues, row.finding.endswith(finding), bool(row.finding)) == (shown, True, bool(finding))
+    broken = replace(row, status=Verdict.ABORT, reason="no link")
+    assert broken.finding == "64 B at 80 %: ABORT: no link"
 
 
 FORWARDING = f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}"

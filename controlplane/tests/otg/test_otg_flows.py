@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from support.otg import TRANSPORTS, OtgServer, add_flow, flow_metrics, port_metrics, serving_otg, transmit, two_ports
+
+from p4mesh.errors import OtgError
+from p4mesh.otg.elements import Element
+from p4mesh.otg.metrics import RateMeter, Rates, Totals
+from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
+from p4mesh.traffic.stream import Burst
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +148,122 @@ def test_store_and_forward_latency_begins_with_the_last_bit(api: Any) -> None:
     api.set_config(config)
     transmit(api, "start")
     assert polled(api, "f").latency.average_ns == 10 - 1000
+
+
+FOR_72_H = 72 * 3600
+BURST_NS = 9 * 100_000 + 8 * (125 + 8)
+"""From the first bit of a burst of ten frames of 125 bytes to its last one, at 10,000 frames/s and 1 Gbit/s."""
+
+
+def timed(rate: dict[str, Any], duration: dict[str, Any]) -> Timing:
+    return timing(Element({"rate": rate, "duration": duration}, "flow"), (100, 125, 150, 125), 10**9)
+
+
+def bursts(gap: dict[str, Any], packets: int = 10, number: int = 3) -> Timing:
+    burst = {"bursts": number, "packets": packets, "inter_burst_gap": gap}
+    return timing(Element({"rate": {"pps": 10_000}, "duration": {"burst": burst}}, "flow"), (100, 125, 100), 10**9)
+
+
+@pytest.mark.parametrize(
+    ("rate", "duration", "expected"),
+    [
+        ({"pps": 1000}, {"fixed_packets": {"packets": 7, "delay": {"microseconds": 3}}}, (1000, 7, 3000)),
+        ({"pps": 1000}, {"fixed_packets": {"packets": 7, "delay": {"nanoseconds": 3}}}, (1000, 7, 3)),
+        ({"pps": 1000}, {"fixed_packets": {"packets": 7, "delay": {"bytes": 125}}}, (1000, 7, 1000)),
+        ({"pps": 1001}, {"fixed_seconds": {"seconds": 2.5}}, (1001, 2502, 0)),
+        ({"pps": 1001}, {}, (1001, 1001 * FOR_72_H, 0)),
+        ({"gbps": 1}, {"fixed_packets": {}}, (10**6, 1, 0)),
+        ({"bps": 500}, {"fixed_seconds": {"seconds": 2}}, (Fraction(1, 2), 1, 0)),
+    ],
+)
+def test_a_flow_has_its_rate_its_frames_and_its_delay(
+    rate: dict[str, Any], duration: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    """The mean of its frames is 125 bytes: 1,000 bits."""
+    assert timed(rate, duration) == Timing(*expected)
+
+
+def test_a_flow_without_a_frame_is_refused() -> None:
+    with pytest.raises(OtgError, match=r"rate\.pps is 0"):
+        timed({"pps": 0}, {})
+    with pytest.raises(OtgError, match="fixed_seconds has no frame at 1 frames/s"):
+        timed({"pps": 1}, {"fixed_seconds": {"seconds": 0.5}})
+
+
+def test_bursts_have_a_mean_rate_by_their_gap() -> None:
+    found = bursts({"microseconds": 5000})
+    assert found == Timing(Fraction(10 * 10**9, BURST_NS + 5_000_000), 30, 0, Burst(10, Fraction(10_000)))
+    assert bursts({"microseconds": 5000}, number=0).frames == int(found.rate_fps * FOR_72_H)
+    # One frame a burst is no burst, and its gap is that to the next frame.
+    assert bursts({"nanoseconds": 10**6}, packets=1) == Timing(Fraction(10**9, 8 * 133 + 10**6), 3)
+    # A gap as within a burst is none, and one that is shorter is told.
+    touching = 10**6 - BURST_NS
+    for gap, told in (({"nanoseconds": touching}, 0), ({"nanoseconds": touching - 1}, 1), ({}, 0), ({"bytes": 13}, 1)):
+        found = bursts(gap)
+        assert (found.rate_fps, len(found.warnings)) == (10_000, told), gap
+
+
+def test_parts_of_a_flow_leave_in_turn() -> None:
+    assert Timing(Fraction(1000), 7, 100).shared(3) == [
+        Timing(Fraction(1000, 3), 3, 100),
+        Timing(Fraction(1000, 3), 2, 1_000_100),
+        Timing(Fraction(1000, 3), 2, 2_000_100),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ({}, (64,)),
+        ({"increment": {"start": 100, "end": 301, "step": 100}}, (100, 200, 300)),
+        ({"increment": {"start": 100, "end": 102, "step": 0}}, (100, 101, 102)),
+        ({"increment": {"start": 70, "end": 70}}, (70,)),
+        ({"random": {"min": 90, "max": 90}}, (90,)),
+        ({"weight_pairs": {"custom": [{"size": 100, "weight": 2}, {"size": 90, "weight": 4}]}}, (90, 100, 90)),
+        ({"weight_pairs": {"custom": [{"size": 100, "weight": 0.5}, {"size": 90, "weight": 1}]}}, (90, 100, 90)),
+        ({"weight_pairs": {"custom": [{"size": 100, "weight": 0}, {"size": 90}]}}, (90,)),
+    ],
+)
+def test_sizes_are_read_in_turn(size: dict[str, Any], expected: tuple[int, ...]) -> None:
+    assert frame_sizes(Element(size, "size")) == expected
+
+
+def test_sizes_are_as_many_as_a_tester_holds() -> None:
+    assert len(frame_sizes(Element({"increment": {"start": 1, "end": 1024}}, "size"))) == 1024
+    drawn = Element({"random": {"min": 64, "max": 9000}}, "size")
+    assert (len(frame_sizes(drawn)), len(frame_sizes(drawn, apart=True))) == (256, 16)
+    # Of 300 places a size with a small weight has one.
+    pairs = [{"size": 100, "weight": 0.001}, {"size": 90, "weight": 1}]
+    rare = frame_sizes(Element({"weight_pairs": {"custom": pairs}}, "size"))
+    assert (len(rare), rare.count(100)) == (301, 1)
+    many = [{"size": 100, "weight": 1}, {"size": 90, "weight": 1023}]
+    assert len(frame_sizes(Element({"weight_pairs": {"custom": many}}, "size"))) == 1024
+    many[1]["weight"] = 1024
+    for size, message in (
+        ({"increment": {"start": 1, "end": 1025}}, "increment makes too many sizes"),
+        ({"increment": {"start": 2, "end": 1}}, "increment makes no size"),
+        ({"random": {"min": 65, "max": 64}}, "random makes no size"),
+        ({"weight_pairs": {"custom": many}}, "weight_pairs makes too many sizes"),
+        ({"weight_pairs": {"custom": []}}, "weight_pairs makes no size"),
+    ):
+        with pytest.raises(OtgError, match=message):
+            frame_sizes(Element(size, "size"))
+
+
+def test_every_second_or_third_frame_has_its_part_of_the_sizes() -> None:
+    assert sizes_in_turn((1, 2, 3, 4), 2, 1) == (2, 4)
+    assert sizes_in_turn((1, 2, 3, 4), 3, 2) == (3, 2, 1, 4)
+    assert sizes_in_turn((1, 2, 1, 3), 2, 0) == (1,)
+
+
+def test_rates_are_those_of_the_time_between_two_readings() -> None:
+    meter = RateMeter(0)
+    half_s, tenth_s = 5 * 10**11, 10**11
+    assert meter.take(Totals(100, 50, 1000, 500), half_s) == Rates(200, 100, 2000, 1000)
+    # Less than a tenth of a second later, and then a whole one; totals that were set to 0 have no rate.
+    assert meter.take(Totals(200, 60, 1100, 600), half_s + tenth_s - 1) == Rates(200, 100, 2000, 1000)
+    assert meter.take(Totals(200, 60, 1100, 600), half_s + tenth_s) == Rates(1000, 100, 1000, 1000)
+    assert meter.take(Totals(), 2 * 10**12) == Rates()
 
 
 @pytest.mark.parametrize(

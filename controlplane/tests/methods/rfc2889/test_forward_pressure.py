@@ -18,7 +18,7 @@ from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, Method, TrialNote
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
+from p4mesh.methods.rfc2889.device_clock import DeviceClock, Pace, calibration_sizes, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate
 from p4mesh.quantities import signed_text
@@ -212,6 +212,51 @@ def test_sizes_at_which_a_device_keeps_up_tell_nothing_of_its_clock() -> None:
     ]
     assert paces[-1].slot_bytes == 9235
     assert measured_clock(paces, Fraction(50)).offset_ppm == 150
+
+
+def clock_of(paces: dict[int, Fraction], sender: int = 19, tolerance_ppm: int = 50) -> DeviceClock:
+    return measured_clock([Pace(*one, Fraction(one[0] + sender)) for one in paces.items()], Fraction(tolerance_ppm))
+
+
+def test_a_clock_and_its_gap_follow_from_the_smallest_and_the_largest_frames() -> None:
+    """Slots of L + 22 bytes of a clock that is 100 ppm slow; the middle one may be off by 50 ppm, and no more."""
+    slow = {size: Fraction(size + 22) * (1 + Fraction(100, 999_900)) for size in (1518, 64, 512)}
+    assert clock_of(slow) == DeviceClock(Fraction(-100), Fraction(22))
+    for off_ppm, known in ((50, True), (-50, True), (51, False), (-51, False)):
+        bent = slow | {512: slow[512] * (1 + Fraction(off_ppm, 10**6))}
+        assert (clock_of(bent).offset_ppm is not None) is known, off_ppm
+    # A device that keeps up with the sender at all sizes has the pace of the sender.
+    own = {size: Fraction(size + 19) for size in (64, 512, 1518)}
+    assert clock_of(own) == DeviceClock(Fraction(0), Fraction(19), of_sender=True)
+    # 1,000 ppm may still be a clock.
+    for ppm, known in ((1000, True), (-1000, True), (1001, False), (-1001, False)):
+        paces = {size: Fraction(size + 30) / (1 + Fraction(ppm, 10**6)) for size in (64, 512, 1518)}
+        assert (clock_of(paces).offset_ppm == ppm) is known, ppm
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known"),
+    [((256, 512, 1024), True), ((257, 512, 1518), False), ((64, 128, 255), False), ((64, 128, 256), True)],
+)
+def test_three_sizes_with_a_small_one_and_one_four_times_as_large_make_a_clock(
+    sizes: tuple[int, ...], known: bool
+) -> None:
+    paces = {size: Fraction(size + 20) for size in sizes}
+    assert (clock_of(paces).offset_ppm is not None) is known
+    assert calibration_sizes(sizes, 64) == (
+        () if known else tuple(size for size in (64, 512, 1518) if size not in sizes)
+    )
+    # At the pace of the sender, within the tolerance, nothing is known of the device.
+    edge = {size: Fraction(size + 19) * (1 + Fraction(50, 10**6)) for size in sizes}
+    assert clock_of(edge).of_sender is known
+
+
+@pytest.mark.parametrize(
+    ("least", "found"),
+    [(64, (64, 512, 1518)), (65, (128, 512, 1518)), (129, (256, 512, 1518)), (256, (256, 512, 1518)), (257, ())],
+)
+def test_a_calibration_begins_with_the_smallest_frames_that_there_may_be(least: int, found: tuple[int, ...]) -> None:
+    assert calibration_sizes((), least) == found
 
 
 class SpacingMeasurer(FlowMeasurer):
