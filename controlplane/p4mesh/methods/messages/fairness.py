@@ -37,8 +37,8 @@ class InputRow(Record):
     corrupted: Corrupted = field(metadata=INLINE)
     late_frames: Annotated[int, fields.LATE_FRAMES]
     early_frames: Annotated[int | None, fields.EARLY_FRAMES] = field(default=None, metadata=OMITTED)
-    frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO]
-    """Late and early frames count as lost, as a longer trial loses them."""
+    frame_loss_ratio: Annotated[float | None, fields.FRAME_LOSS_RATIO] = None
+    """Late and early frames count as lost, as a longer trial loses them; of all trials together."""
     frame_loss_error: Annotated[float | None, fields.FRAME_LOSS_ERROR] = None
     messages: Annotated[int, fields.MESSAGES]
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
@@ -436,7 +436,6 @@ def _input_row(
         corrupted=corrupted,
         late_frames=late_frames,
         early_frames=early_frames,
-        frame_loss_ratio=ratio(lost + late_frames + (early_frames or 0), sent),
         messages=messages,
         complete_messages=counted.complete if counted else None,
         damaged_messages_min=low,
