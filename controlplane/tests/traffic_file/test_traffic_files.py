@@ -6,8 +6,10 @@ import importlib
 import json
 import re
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,13 +17,35 @@ from jsonschema import Draft202012Validator
 from support.beds import make_bed
 
 from p4mesh.errors import TrafficFileError
+from p4mesh.measurement.counts import (
+    FlowCounts,
+    InterarrivalStats,
+    LatencyBins,
+    LatencyStats,
+    PortCounts,
+    QueueTrend,
+    StrayCounts,
+    StreamPacing,
+    TimesBetween,
+    Trend,
+)
+from p4mesh.methods.results.latency import Definition
+from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.method import laid_over
+from p4mesh.methods.traffic.results import ClassResult, RunResult, result_of
+from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
+from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.rates import Rate, line_share
+from p4mesh.traffic.stream import Stream
 from p4mesh.traffic_file.model import Accept
 from p4mesh.traffic_file.reader import load_traffic, parse_traffic
 from p4mesh.traffic_file.schema import schema
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.results import not_measured
+from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "traffic").glob("*.yaml"))
@@ -148,3 +172,153 @@ def test_a_setting_that_every_run_of_the_sweep_replaces_is_refused() -> None:
 def test_a_value_of_a_sweep_is_checked_where_it_stands() -> None:
     with pytest.raises(TrafficFileError, match=r"x.yaml:7: sweep.product.east.sizes\[1\]: 63 is not valid"):
         parse_traffic("x.yaml", PAIR + "sweep:\n  product: {east.sizes: [64, 63]}\n")
+
+
+STREAMS = (
+    Stream("gold 100", 100, Fraction(1000), 100, Pairs(), (1, 2), (3, 4), traffic_class="gold"),
+    Stream("gold 300", 300, Fraction(1000), 100, Pairs(), (1,), (3,), traffic_class="gold"),
+    Stream("many", 64, Fraction(1000), 50, Broadcast(), (1,), (2, 3, 4), traffic_class="silver"),
+)
+SPEC = TrialSpec("run", STREAMS, 10**8)
+BETWEEN = TimesBetween(
+    99, 33, 2000.0, 500.0, 1000.0, 100.0, ((1.0, 10.0), (50.0, 20.0), (99.0, 30.0), (99.9, 40.0)), ((50.0, 2.0),),
+    LatencyBins((), (), ()),
+)  # fmt: skip
+FLOWS = (
+    # 90 of its frames came in one and a half times of what they were sent in: all late frames of its port are its own.
+    FlowCounts("gold 100", 1, 3, 100, 95, 5, 2, LatencyStats(90, 1000.0, 3000.0, 180_000.0), last_rx_ns=150_000_000),
+    FlowCounts("gold 100", 2, 4, 100, 100, latency=LatencyStats(100, 500.0, 1500.0, 100_000.0), flooded_frames=3),
+    FlowCounts("gold 300", 1, 3, 100, 99, rx_bytes=96 * 304, doubtful_frames=3, misdirected_frames=1),
+    *(FlowCounts("many", 1, port, 50, frames) for port, frames in ((2, 50), (3, 50), (4, 49))),
+)
+RESULT = replace(
+    not_measured(SPEC, Verdict.MEASURED, ""),
+    flows=FLOWS,
+    lost_frames=15,
+    ports=(PortCounts(3, rx_frames=241, late_frames=2), PortCounts(4, rx_frames=200, early_frames=10)),
+    strays=(StrayCounts("gold 100", 3, 0), StrayCounts("gold 300", 0, 1), StrayCounts("many", 0, 4)),
+    pacing=tuple(
+        StreamPacing(name, 1, 0.0, 0.0, 0.0, 0.0, 0.0, error_ns, start_offset_error_ns=start_ns)
+        for name, error_ns, start_ns in (("gold 100", 7.0, 1.0), ("gold 300", 9.0, 1.25), ("many", 20.0, 0.0))
+    ),
+    interarrival=(
+        InterarrivalStats("gold 100", 1, 3, BETWEEN, None),
+        InterarrivalStats("gold", None, None, BETWEEN, BETWEEN),
+    ),
+    foreign_frames=6,
+    flooded_frames=3,
+    misdirected_frames=5,
+)
+
+
+def rows_of(result: TrialResult = RESULT, **accept: Any) -> RunResult:
+    classes = tuple(
+        LaidClass(
+            name, tuple(one for one in STREAMS if one.traffic_class == name), given, "1 %", Fraction(9), Fraction(8), 0
+        )
+        for name, given in (("gold", Acceptance(**accept) if accept else None), ("silver", None))
+    )
+    run = LaidRun("run", classes, SPEC, Fraction(1), percentiles=False)
+    return result_of(run, result, make_bed(4), Definition.FIFO)
+
+
+def test_counts_of_classes_by_hand() -> None:
+    """Of 300 frames 14 are lost, 2 late and 5 early: a twentieth of the frames at port 4 came at first.
+
+    Three of those that are lost may have come late. A frame to many is sent once, and expected at three ports.
+    """
+    found = rows_of()
+    gold, silver = found.classes
+    counts = gold.counts
+    assert (counts.tx_frames, counts.expected_frames, counts.rx_frames, counts.lost_frames) == (300, 300, 289, 14)
+    assert (counts.doubtful_frames, counts.late_frames, counts.early_frames) == (3, 2, 5)
+    assert (counts.reordered_frames, counts.duplicate_frames, counts.missed_frames) == (2, 5, 21)
+    assert (gold.rx_bytes, gold.loss_ratio, gold.loss_ratio_below) == (90 * 100 + 100 * 100 + 96 * 304, 0.07, None)
+    assert (gold.flooded_frames, gold.misdirected_frames, gold.departure_error_ns) == (3, 1, 9)
+    assert (gold.latency.min_us, gold.latency.max_us, gold.state) == (0.5, 3, Verdict.MEASURED)
+    assert gold.latency.avg_us == pytest.approx(280 / 190)
+    counts = silver.counts
+    assert (counts.tx_frames, counts.expected_frames, counts.rx_frames, counts.lost_frames) == (50, 150, 149, 1)
+    assert (counts.doubtful_frames, counts.late_frames, counts.early_frames) == (None, None, 2)
+    assert (silver.rx_bytes, silver.loss_ratio, silver.departure_error_ns) == (149 * 64, 0.02, 20)
+    assert (silver.latency.avg_us, silver.latency.min_us) == (None, None)
+    assert (found.foreign_frames, found.flooded_frames, found.misdirected_frames) == (6, 3, 5)
+    assert found.rounded_starts == ("gold 300: by up to 1.25 ns",)
+
+
+def test_rows_of_flows_pairs_and_sizes_by_hand() -> None:
+    found = rows_of()
+    assert [(row.stream, row.tx_port, row.rx_port, row.counts.lost_frames) for row in found.flows] == [
+        ("gold 100", 1, 3, 10),
+        ("gold 100", 2, 4, 0),
+        ("gold 300", 1, 3, 4),
+        *(("many", 1, port, lost) for port, lost in ((2, 0), (3, 0), (4, 1))),
+    ]
+    assert [(row.flooded_frames, row.misdirected_frames) for row in found.flows[:4]] == [
+        (0, 0),
+        (3, 0),
+        (0, 1),
+        (None, None),
+    ]
+    pairs = [(row.traffic_class, row.tx_port, row.rx_port, row.counts.lost_frames) for row in found.pairs]
+    assert pairs[:2] == [("gold", 1, 3, 14), ("gold", 2, 4, 0)] and len(pairs) == 5
+    assert (found.pairs[0].stream, found.pairs[0].misdirected_frames) == (None, 1)
+    sizes = [(row.traffic_class, row.frame_size_bytes, row.counts.tx_frames, row.latency.max_us) for row in found.sizes]
+    assert sizes == [("gold", 100, 200, 3), ("gold", 300, 100, None)]
+
+
+def test_times_between_frames_are_shown_at_both_ends() -> None:
+    flow, departures, arrivals = rows_of().interarrival
+    assert (flow.traffic_class, flow.stream, flow.tx_port, flow.rx_port, flow.measured_at) == (
+        *("gold", "gold 100", 1, 3, "receiver"),
+    )
+    assert (departures.traffic_class, departures.stream, departures.measured_at) == ("gold", None, "sender")
+    assert arrivals.measured_at == "receiver"
+    assert (flow.times, flow.independent_times, flow.between_avg_us, flow.between_avg_error_us) == (99, 33, 2, 0.5)
+    assert (flow.variation, flow.variation_error) == (0.5, 0.05)
+    assert (flow.between_p1_us, flow.between_p50_us, flow.between_p99_us, flow.between_p99_9_us) == (
+        *(0.01, 0.02, 0.03, 0.04),
+    )
+    assert (flow.between_p1_error_us, flow.between_p50_error_us, flow.between_p99_error_us) == (None, 0.002, None)
+    at_once = replace(BETWEEN, mean_ns=0.0)
+    (none,) = rows_of(
+        replace(RESULT, interarrival=(InterarrivalStats("gold", None, None, at_once, None),))
+    ).interarrival
+    assert (none.variation, none.variation_error) == (None, None)
+
+
+LATE = "3 of 14 lost frames may have come late"
+
+
+@pytest.mark.parametrize(
+    ("accept", "reason"),
+    [
+        ({"loss_ratio": Fraction(7, 100), "lost_frames": 21, "reordered_frames": 2, "duplicate_frames": 5}, ""),
+        ({"latency_us": Fraction(3), "mean_latency_us": Fraction(3, 2), "jitter_us": Fraction(0)}, ""),
+        ({"loss_ratio": Fraction(69, 1000)}, f"loss ratio 0.07 above 0.069; {LATE}"),
+        ({"lost_frames": 20, "latency_us": Fraction(2)}, f"lost frames 21 above 20; latency in us 3 above 2; {LATE}"),
+        ({"reordered_frames": 1}, f"reordered frames 2 above 1; {LATE}"),
+        ({"duplicate_frames": 4}, f"duplicate frames 5 above 4; {LATE}"),
+    ],
+)
+def test_a_class_fails_for_what_is_above_its_criteria(accept: dict[str, Any], reason: str) -> None:
+    gold = rows_of(**accept).classes[0]
+    assert (gold.state, gold.reason) == (Verdict.FAIL if reason else Verdict.PASS, reason)
+    broken = rows_of(replace(RESULT, status=Verdict.INVALID, reason="a link fell"), **accept).classes[0]
+    assert (broken.state, broken.reason) == (Verdict.INVALID, "a link fell")
+
+
+def test_a_class_is_told_of_the_queues_that_its_frames_go_through() -> None:
+    """Nothing is lost of 300 frames: 3 / 300 is the loss ratio that is excluded."""
+
+    def queues(trend: QueueTrend | None) -> list[ClassResult]:
+        whole = tuple(replace(flow, rx_frames=flow.tx_frames, duplicate_frames=0, doubtful_frames=0) for flow in FLOWS)
+        return list(rows_of(replace(RESULT, flows=whole, lost_frames=0, ports=(), queues=trend, strays=())).classes)
+
+    filling = QueueTrend(Trend.FILLING, 1234.56, rx_ports=(2,))
+    assert [row.queues for row in queues(filling)] == ["steady", "filling, 1,235 ppm"]
+    assert [row.queues for row in queues(QueueTrend(Trend.UNCLEAR))] == ["too short to tell"] * 2
+    gold, _ = queues(None)
+    assert (gold.queues, gold.loss_ratio, gold.loss_ratio_below) == (None, 0, pytest.approx(0.01, rel=0.01))
+    assert (gold.flooded_frames, gold.misdirected_frames) == (None, None)
+    assert [row.queues for row in rows_of().classes] == ["frames lost"] * 2

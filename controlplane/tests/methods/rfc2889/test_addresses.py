@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.beds import make_bed
@@ -21,10 +21,11 @@ from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
-from p4mesh.methods.rfc2889.address_results import AddressUnit
-from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
+from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
+from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES, floors, spread
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -500,3 +501,38 @@ def test_two_ports_leave_nobody_to_monitor() -> None:
 def test_random_offsets_differ_and_repeat() -> None:
     assert len(set(random_offsets(2048, 1))) == 2048
     assert random_offsets(100, 1) == random_offsets(100, 1) != random_offsets(100, 2)
+
+
+def searched(result: float | None, upper: float | None, *, at_least: bool = False, trials: int = 0) -> AddressSearch:
+    state = Verdict.MEASURED if result is not None else Verdict.FAIL
+    rows = cast("tuple[Iteration, ...]", (None,) * trials)
+    return AddressSearch(search="capacity", state=state, result=result, upper=upper, at_least=at_least, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("searches", "expected"),
+    [
+        ([searched(200, 300, trials=4), searched(100, 150, trials=3)], (Verdict.MEASURED, "", 100, 200, 150, 2, 7)),
+        # The least result is open above, or another one.
+        ([searched(100, None, at_least=True), searched(200, 300)], (Verdict.MEASURED, AT_LEAST, 100, 200, 300, 2, 0)),
+        ([searched(100, 110), searched(200, None, at_least=True)], (Verdict.MEASURED, "", 100, 200, 110, 2, 0)),
+        ([searched(100, None, at_least=True), searched(None, 50)], (Verdict.FAIL, "", 100, 100, 50, 2, 0)),
+        ([searched(None, None)], (Verdict.FAIL, "", None, None, None, 1, 0)),
+    ],
+)
+def test_searches_with_several_bases_have_a_spread(searches: list[AddressSearch], expected: tuple[object, ...]) -> None:
+    found = spread(searches)
+    numbers = (found.lowest, found.highest, found.upper, found.repetitions, found.iterations)
+    assert (found.state, found.reason, *numbers) == expected
+
+
+def test_results_above_which_nothing_was_tried_are_told_by_their_bases() -> None:
+    held = searched(2048, None, at_least=True)
+    assert list(floors("64 B", {1: held, 2: held}, "addresses")) == [
+        "64 B: >= 2,048 addresses; no more was tried",
+    ]
+    less = searched(100, None, at_least=True)
+    assert list(floors("64 B", {1: held, 2: less, 3: held, 4: searched(5, 6)}, "addresses")) == [
+        "64 B, base 2: >= 100 addresses; no more was tried",
+        "64 B, bases 1, 3: >= 2,048 addresses; no more was tried",
+    ]

@@ -18,13 +18,16 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.rfc3918.rows import copy_rates, trial_row, untrusted
 from p4mesh.report.grids import grid_of
 from p4mesh.tester.responders.port_hosts import group_hosts
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import Version, report_bytes
-from p4mesh.traffic.patterns import Multicast
+from p4mesh.traffic.patterns import Multicast, Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -464,6 +467,37 @@ def test_one_lost_copy_of_n_to_n_is_seen_in_the_printed_loss() -> None:
     assert outcome.state is Verdict.FAIL
     (row,) = grid_of(outcome.tables[-1]).rows
     assert row.cells[-5:] == ("9,071", "1", "0.011023", "0", "FAIL")
+
+
+def test_rates_of_copies_are_those_of_all_outputs() -> None:
+    """1,000 bytes are 8,160 bits with preamble and gap: four lines of 1 Gbit/s carry 490,196 of them a second."""
+    rates = copy_rates(245_098.0, 3.0, 1000, 4, GIGABIT)
+    assert (rates.forwarding_fps, rates.forwarding_error_fps) == (245_098, 3)
+    assert rates.forwarding_l2_tbps == pytest.approx(245_098 * 8000e-12)
+    assert rates.line_pct == pytest.approx(100 * 245_098 * 8160 / 4e9)
+
+
+def test_the_row_of_a_trial_counts_each_copy_once() -> None:
+    """Of 300 copies of 100 frames 12 are lost and 8 come twice, in a trial of a second and a half."""
+    stream = Stream("multicast", 64, Fraction(100), 100, Rotate(), (1,), (2, 3, 4))
+    spec = TrialSpec("t", (stream,), 1_500_000_000)
+    result = replace(
+        not_measured(spec, Verdict.MEASURED, ""),
+        tx_frames=100,
+        expected_rx_frames=300,
+        rx_frames=296,
+        duplicate_frames=8,
+        lost_frames=12,
+        flooded_frames=5,
+        ports=(PortCounts(2, rx_frames=296),),
+    )
+    row = trial_row(spec, result, GIGABIT, Fraction(25, 2), Verdict.FAIL)
+    assert (row.load_pct, row.offered_fps, row.forwarding_fps, row.duration_ms) == (12.5, 100, 288, 1500)
+    assert (row.tx_frames, row.expected_frames, row.rx_frames, row.lost_frames, row.loss_pct) == (100, 300, 288, 12, 4)
+    assert (row.corrupted_frames, row.verdict, row.flooded_frames) == (None, Verdict.FAIL, 5)
+    flooded = "flooding detected: 1,005 frames came to ports that have not joined their group (64 B)"
+    assert list(untrusted(64, [row, replace(row, flooded_frames=1000)])) == [flooded]
+    assert list(untrusted(64, [replace(row, flooded_frames=0)])) == []
 
 
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
