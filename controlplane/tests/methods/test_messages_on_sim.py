@@ -317,6 +317,9 @@ def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_end
     queued = load(150, (6, 9, 9), last_ns=99_000, ports=(PortCounts(3, late_frames=24),))
     first, _ = load_row([queued], 64, Fraction(150), Fraction(1000)).inputs
     assert first.frame_loss_error == pytest.approx(3 / 60), "on the way, of as many late frames as were lost"
+    spec, result = queued
+    unknown = (spec, replace(result, flows=tuple(replace(flow, latency=None) for flow in result.flows)))
+    assert load_row([unknown], 64, Fraction(150), Fraction(1000)).inputs[0].frame_loss_error == 0
     begun = load(150, (6, 9, 9), last_ns=99_000, transient=Transient(1000, over=True, frames=5, hidden_frames=2))
     first, second = load_row([begun], 64, Fraction(150), Fraction(1000)).inputs
     assert (first.frame_loss_error, second.frame_loss_error) == pytest.approx((5 / 60, 5 / 60)), (
@@ -367,6 +370,9 @@ def test_a_load_without_loss_says_how_long_it_is_carried(
     ]
     row = load_row(trials, 64, Fraction(80), Fraction(1000))
     assert (row.queues, row.finding.endswith(finding), bool(row.finding)) == (shown, True, bool(finding))
+    over = load_row([load(150, (0, 0, 0), last_ns=119_000)], 64, Fraction(150), Fraction(1000))
+    kept = "64 B at 150 %: no frame was lost, but a queue fills: it keeps 33.33 % of the frames, which are lost as soon"
+    assert over.finding == f"{kept} as it is full"
     broken = replace(row, status=Verdict.ABORT, reason="no link")
     assert broken.finding == "64 B at 80 %: ABORT: no link"
 

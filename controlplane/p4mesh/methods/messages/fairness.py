@@ -108,7 +108,7 @@ class LoadRow(Record):
             return ""
         if not self.fills:
             return f"{where}: no frame was lost, but the trial is too short to tell whether a queue fills"
-        kept_pct = 100 * (self.conserved_loss_ratio or 0)
+        kept_pct = 100 * self.conserved_loss_ratio
         share = f"{number_text(kept_pct, 4)} % of the frames" if kept_pct else "frames"
         return f"{where}: no frame was lost, but a queue fills: it keeps {share}, which are lost as soon as it is full"
 

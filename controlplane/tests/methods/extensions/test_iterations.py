@@ -211,10 +211,88 @@ def test_what_a_test_shows_in_both_iterations_has_statistics(test: Method) -> No
             assert {name.partition(",")[0] for name in names} >= {"min", "avg", "max", "std dev", "RSD %"}, table.name
 
 
+def test_rows_of_two_iterations_by_hand() -> None:
+    """Rows with the same key are matched in their order; numbers have statistics, words stand where they are the same.
+
+    1 and 4 have the sample deviation 3 / sqrt(2), which is 84.85 % of their mean.
+    """
+    columns = (
+        Column("part", "Part"),
+        Column("frame_size_bytes", "Size", "B"),
+        Column("group", "Group"),
+        Column("lost", "Lost", digits=0),
+        Column("ratio", "Ratio", digits=4),
+        Column("ends", "Ends"),
+        Column("state", "Result"),
+    )
+
+    def table(*rows: tuple[Cell, ...]) -> Outcome:
+        cells = tuple(dict(zip([column.key for column in columns], row, strict=True)) for row in rows)
+        found = Table("t", "Lost", columns, cells, "Note.", keys=("frame_size_bytes", "group"))
+        return Outcome(Verdict.PASS, "", (found,), (), findings=("one",), deviations=("short", "long"))
+
+    first = table(("all", 64, 3, 1, 0.5, True, "PASS"), ("all", 64, 3, 7, None, "end", "PASS"))
+    second = table(
+        ("all", 64, 3, 4, None, False, "PASS"), ("some", 64, 3, 7, None, 5, "FAIL"), (None, 64, 4, 1, 2, 3, "")
+    )
+    found = combined("Test", [first, second])
+    (whole,) = found.tables
+    assert [column.key for column in whole.columns] == [
+        *("frame_size_bytes", "group", "iteration", "part", "lost", "ratio", "ends", "state")
+    ]
+    assert [column.digits for column in whole.columns if column.key in ("lost", "ratio", "part")] == [2, 2, 4]
+    assert whole.keys == ("frame_size_bytes", "group", "iteration")
+    assert whole.note.startswith("Note. min to RSD: over the iterations")
+    assert found.findings == ("Lost, 64 B, Group 3: flapping: 1 PASS, 1 FAIL", "iteration 1: one", "iteration 2: one")
+    assert found.deviations == ("short", "long")
+    shown = [
+        (row["iteration"], *(row.get(key, "-") for key in ("part", "lost", "ratio", "ends", "state")))
+        for row in whole.rows
+    ]
+    deviation = pytest.approx(3 / 2**0.5)
+    assert shown[:8] == [
+        ("1", "all", 1, 0.5, True, "PASS"),
+        ("2", "all", 4, None, False, "PASS"),
+        ("verdicts", "-", "-", "-", "flapping: 1 yes, 1 no", "-"),
+        ("min", "all", 1, 0.5, "-", "PASS"),
+        ("avg", "all", 2.5, 0.5, "-", "PASS"),
+        ("max", "all", 4, 0.5, "-", "PASS"),
+        ("std dev", "all", deviation, None, "-", "PASS"),
+        ("RSD %", "all", pytest.approx(120 / 2**0.5), None, "-", "PASS"),
+    ]
+    several, words = shown[8:21], "flapping: 1 all, 1 some"
+    assert several[:3] == [
+        ("1", "all", 7, None, "end", "PASS"),
+        ("2", "some", 7, None, 5, "FAIL"),
+        ("verdicts", words, "-", "-", "flapping: 1 end, 1 measured", "flapping: 1 PASS, 1 FAIL"),
+    ]
+    names = [f"{name}, {state}" for state in ("PASS", "FAIL") for name in ("min", "avg", "max", "std dev", "RSD %")]
+    assert [row[0] for row in several[3:]] == names
+    assert several[3] == ("min, PASS", "all", 7, None, "end", "PASS")
+    assert several[8] == ("min, FAIL", "some", 7, None, 5, "FAIL")
+    assert [row[0] for row in shown[21:]] == ["2", "min", "avg", "max", "std dev", "RSD %"]
+    assert shown[22] == ("min", None, 1, 2, 3, "")
+
+
+def test_lines_of_figures_are_averaged_point_by_point() -> None:
+    """A line of one iteration alone, and points of one of them, are shown as they are; points are in order."""
+    outcomes = []
+    for lines in ((("a", ((2.0, 1.0), (1.0, 5.0))),), (("a", ((2.0, 4.0),)), ("b", ((3.0, 7.0),)))):
+        series = tuple(Series(name, points) for name, points in lines)
+        outcomes.append(Outcome(Verdict.PASS, "", (), (Figure("f", "Lost", "x", "y", series),)))
+    (figure,) = combined("Test", outcomes).figures
+    assert [(line.name, line.points) for line in figure.series] == [
+        ("a", ((1.0, 5.0), (2.0, 2.5))),
+        ("b", ((3.0, 7.0),)),
+    ]
+
+
 def test_rows_of_a_log_are_kept_and_not_compared() -> None:
     log = Table("log", "Log", COLUMNS, ({"frame_size_bytes": 64, "state": "PASS", "lost_frames": 1},), keys=())
     found = combined("Test", [Outcome(Verdict.PASS, "", (log,), ())] * 2)
-    assert [row["iteration"] for row in found.tables[0].rows] == ["1", "2"]
+    (whole,) = found.tables
+    assert [row["iteration"] for row in whole.rows] == ["1", "2"]
+    assert (whole.keys, whole.note, whole.columns[0].key) == ((), "", "iteration")
 
 
 def test_figures_show_the_average_and_say_so() -> None:

@@ -67,11 +67,14 @@ def test_layers_are_compared_in_the_order_of_their_ports_and_roles_without_order
         ("role", "east", 1),
     ]
     top, bottom, east = found
+    # 10 frames with a mean of 1000 ns between 900 and 1500: a variance of 100 * 500 at most.
+    assert top.avg_error_us == pytest.approx(1.96 * (100 * 500 / 10) ** 0.5 / 1000, rel=1e-4)
     assert (bottom.min_us, bottom.avg_us, bottom.max_us) == (1.9, 2.4, 9.0)
     assert (bottom.low_us, bottom.high_us) == (2.1, 2.5)
     assert (top.increment.increment_us, east.increment.increment_us) == (None, None)
     assert bottom.increment.increment_us == pytest.approx(1.4)
-    assert not has_layers(bed_of(parsed(chain({})), "sim"))
+    for one in ({}, dict.fromkeys(range(1, 5), "layer: a, role: r")):
+        assert not has_layers(bed_of(parsed(chain(one)), "sim"))
 
 
 def test_a_layer_without_frames_is_left_out_and_the_increment_is_to_the_layer_before_it() -> None:
@@ -110,6 +113,8 @@ def test_a_layer_has_the_mean_of_its_frames_and_an_error_by_their_numbers() -> N
     rows = layer_cells(where, [one, *less, replace(one, rx_port=3, avg_us=Fraction(10.5))])
     shown = [(row.name, row.calibrated, row.avg_us, row.increment.increment_us) for row in rows]
     assert shown == [("a", "no", 10, None), ("a", "yes", 9, None), ("b", "no", 10.5, 0.5), ("b", "yes", 9, 0)]
+    apart = layer_cells(where, [one, replace(one, rx_port=3, calibrated="yes")])
+    assert [(row.name, row.calibrated) for row in apart] == [("a", "no"), ("b", "yes")]
 
 
 def test_cells_without_samples_are_no_latency_of_a_port() -> None:
