@@ -209,7 +209,7 @@ def test_names_and_values_that_the_program_has_not_are_refused_before_anything_i
 
 
 def broken(client: BfClient, change: Callable[[Any], object]) -> Any:
-    """Return the update of a good entry of table ``stream`` after a change."""
+    """The update of a good entry of table ``stream`` after a change."""
     entry = client.schema.table_entry("stream", {"stream": 1}, "set_stream", STREAM)
     update = messages.Update(type=messages.INSERT)
     update.entity.table_entry.CopyFrom(entry.message)

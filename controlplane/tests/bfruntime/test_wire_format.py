@@ -42,20 +42,20 @@ def parsed(recorded: dict[str, str]) -> Any:
 
 
 def unknown_fields(message: Any) -> int:
-    """Return the fields of a message, and of those in it, that have no description."""
+    """The fields of a message, and of those in it, that have no description."""
     inner = [value for field, value in message.ListFields() if field.message_type is not None]
     single = [one for value in inner for one in (value if hasattr(value, "append") else [value])]
     return len(UnknownFieldSet(message)) + sum(map(unknown_fields, single))
 
 
 def written() -> list[Any]:
-    """Return the table entries that rbfrt has written."""
+    """The table entries that rbfrt has written."""
     requests = [parsed(one) for one in RECORDED["requests"] if one["message"] == "WriteRequest"]
     return [u.entity.table_entry for request in requests for u in request.updates if u.entity.HasField("table_entry")]
 
 
 def in_order(entry: Any) -> Any:
-    """Return an entry with the fields of its key in the order of their numbers; rbfrt has them in any."""
+    """An entry with the fields of its key in the order of their numbers; rbfrt has them in any."""
     entry.key.fields.sort(key=lambda field: field.field_id)
     return entry
 

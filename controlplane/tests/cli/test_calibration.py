@@ -27,7 +27,7 @@ GOLDEN = GoldenTable("calibration")
 
 
 def topology(*links: tuple[int, int], ports: int = 4, rate_bps: int = 10**9, name: str = "cables") -> str:
-    """Return tester ports cabled to each other."""
+    """Tester ports cabled to each other."""
     lines = "".join(f"  - {{from: tester:{a}, to: tester:{b}, latency_ns: 10}}\n" for a, b in links)
     return f"name: {name}\ntester:\n  ports: [{{numbers: 1-{ports}, rate_bps: {rate_bps}}}]\nlinks:\n{lines}"
 

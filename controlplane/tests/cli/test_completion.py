@@ -43,7 +43,7 @@ OPTIONS = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"], "fish": ["--no-conf
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a few files, in which p4mesh is a command."""
+    """A folder with a few files, in which p4mesh is a command."""
     command = tmp_path / "bin" / "p4mesh"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m p4mesh "$@"\n')
@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def completed(shell: str, folder: Path, line: str) -> set[str]:
-    """Return what a shell offers after ``line``."""
+    """Words that a shell offers after ``line``."""
     path = shutil.which(shell)
     if path is None:
         pytest.skip(f"{shell} is not installed")

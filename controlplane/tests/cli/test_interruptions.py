@@ -31,7 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_of(topology: str) -> str:
-    """Return the command of a short run, for the shell."""
+    """The command of a short run, for the shell."""
     settings = "--set scaled_frames=50 --set search_resolution_pct=20"
     return f"{COMMAND} run rfc2544.throughput --topology {topology}.yaml --sizes 64 --jobs 1 --out run {settings}"
 

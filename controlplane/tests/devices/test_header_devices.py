@@ -46,7 +46,7 @@ def received(topology: str, packet: Packet, port: int = 1) -> list[tuple[int, by
 
 
 def leaving(topology: str, packet: Packet, port: int = 1) -> Packet:
-    """Return the one frame that leaves, at the partner of the port."""
+    """The one frame that leaves, at the partner of the port."""
     ((at, frame),) = received(topology, packet, port)
     assert at == 3 - port
     return Ether(frame)

@@ -64,7 +64,7 @@ class Lab(HostedNetwork):
         return self.wait(wait_ps)
 
     def wait(self, wait_ps: int) -> list[tuple[int, Packet]]:
-        """Return the frames that the router sends by then."""
+        """The frames that the router sends by then."""
         self.network.advance(wait_ps)
         return [(port, Ether(frame)) for port, frame in self.received()]
 
@@ -200,7 +200,7 @@ def test_the_longest_prefix_wins_and_a_lost_link_moves_flows_to_the_other_path()
 
 
 def entry(table: str, action: str, params: list[object], **key: object) -> dict[str, object]:
-    """Return an entry of the P4 router, addresses as the topology file has them."""
+    """An entry of the P4 router, addresses as the topology file has them."""
     return {"table": table, "action": action, "params": params, "key": key}
 
 
@@ -283,7 +283,7 @@ links: [{from: "tester:1-2", to: "dut:1-2"}]
 
 
 def routed(paths: int) -> str:
-    """Return two routers in a row, so that one learns the other by ARP and ND, with equal-cost paths between them.
+    """Two routers in a row, so that one learns the other by ARP and ND, with equal-cost paths between them.
 
     Test networks 1 and 2 are behind the first, 3 and 4 behind the second.
     """

@@ -28,7 +28,7 @@ def group(prefix: str, number: int) -> dict[str, object]:
 
 
 def copies(number: int, action: str, *more: str) -> list[dict[str, object]]:
-    """Return how the copies to ports 2 and 3 leave; ``{}`` is the port."""
+    """Entries by which the copies to ports 2 and 3 leave; ``{}`` is the port."""
     return [
         entry(
             "copy", action, [text.format(port) for text in (ROUTER_MAC, *more)],

@@ -30,7 +30,7 @@ TRUNK = "trunk"
 
 
 def models(random: Random, ports: int) -> dict[str, Any]:
-    """Return keys of an Ethernet switch, each present or not."""
+    """Keys of an Ethernet switch, each present or not."""
     ppb = random.randrange(20_000_000)
     sizes = sorted(random.sample(range(64, 2000), 3))
     keys: dict[str, Any] = {
@@ -66,7 +66,7 @@ def models(random: Random, ports: int) -> dict[str, Any]:
 
 
 def chain(random: Random) -> tuple[dict[str, Any], list[int]]:
-    """Return one to three devices in a row, tester ports at both ends, and the rates of the tester's ports."""
+    """One to three devices in a row, tester ports at both ends, and the rates of the tester's ports."""
     devices = random.randrange(1, 4)
     links: list[dict[str, Any]] = []
     rates = [random.choice(RATES) for _ in range(random.randrange(2, 5))]

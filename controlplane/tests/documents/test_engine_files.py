@@ -51,7 +51,7 @@ def test_circles_are_found(tmp_path: Path) -> None:
 
 
 def imports_of(source: Path) -> dict[Path, set[Path]]:
-    """Return the files that each file imports from; declaring a module (``mod name;``) is no import.
+    """The files that each file imports from; declaring a module (``mod name;``) is no import.
 
     The file of a module may hold what its files share, and hands out their names: an import from there is not counted.
     One from the root of the crate is.
@@ -102,7 +102,7 @@ def leaves(tree: str) -> Iterator[str]:
 
 
 def resolved(path: list[str], module: tuple[str, ...], files: dict[tuple[str, ...], Path]) -> Path | None:
-    """Return the file of the innermost module that a path names, as seen from a module."""
+    """The file of the innermost module that a path names, as seen from a module."""
     if path[0] == "crate":
         at: tuple[str, ...] = ()
     elif path[0] == "self":
@@ -119,7 +119,7 @@ def resolved(path: list[str], module: tuple[str, ...], files: dict[tuple[str, ..
 
 
 def circles(imports: dict[Path, set[Path]]) -> list[list[Path]]:
-    """Return the groups of files that reach each other, smallest first; without circles there are none."""
+    """The groups of files that reach each other, smallest first; without circles there are none."""
     reach = {file: reachable(file, imports) for file in imports}
     groups = {tuple(sorted(other for other in reach[file] if file in reach[other])) for file in imports}
     return sorted((list(group) for group in groups if group), key=len)

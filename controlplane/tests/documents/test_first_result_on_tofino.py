@@ -39,7 +39,7 @@ def topology_of_the_page(address: str) -> str:
 
 
 def wired(text: str) -> str:
-    """Return the topology with the wires that the page gives in place of the links to the device."""
+    """The topology with the wires that the page gives in place of the links to the device."""
     wires = re.findall(r"`(\{from: \"tester:\d\", to: \"tester:\d\"\})`", STEPS)
     assert len(wires) == 2
     kept = [line for line in text.splitlines() if not line.startswith(("nodes:", "links:"))]
@@ -47,7 +47,7 @@ def wired(text: str) -> str:
 
 
 def commands() -> list[list[str]]:
-    """Return the commands of the steps, in their order."""
+    """The commands of the steps, in their order."""
     inline = r"`p4mesh ((?:topology|doctor) [^`]*)`"
     block = r"^ +p4mesh ((?:calibrate|run) (?:.*\\\n)*.*)$"
     found = sorted((match.start(), match[1]) for kind in (inline, block) for match in re.finditer(kind, STEPS, re.M))

@@ -90,7 +90,7 @@ def is_within(name: str, module: str) -> bool:
 
 
 def violations(package: str, path: Path) -> list[str]:
-    """Return the imports of a file that a module of ``package`` must not have."""
+    """The imports of a file that a module of ``package`` must not have."""
     above = {f"p4mesh.{name}" for name in LAYERS[: LAYERS.index(package)]}
     foreign = {module for module, owners in ONLY_IN.items() if package not in owners}
     forbidden = above | REFUSED.get(package, set()) | foreign
@@ -98,7 +98,7 @@ def violations(package: str, path: Path) -> list[str]:
 
 
 def imports_of_modules(package: Path) -> dict[str, set[str]]:
-    """Return the modules of the package that each of them imports; also at a later time or for type checkers."""
+    """The modules of the package that each of them imports; also at a later time or for type checkers."""
     paths = sorted(path for path in package.rglob("*.py*") if path.suffix in (".py", ".pyi"))
     named = {".".join(path.relative_to(package.parent).with_suffix("").parts): path for path in paths}
     named = {name.removesuffix(".__init__"): path for name, path in named.items()}
@@ -111,7 +111,7 @@ def imports_of_modules(package: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[list[str]]:
-    """Return each group of modules that reach one another."""
+    """Each group of modules that reach one another."""
     reached: dict[str, set[str]] = {}
     for module in imports:
         waiting, seen = [module], set[str]()
@@ -124,7 +124,7 @@ def circles(imports: dict[str, set[str]]) -> list[list[str]]:
 
 
 def imports_of_packages(package: Path) -> dict[str, set[str]]:
-    """Return the packages that each package imports from, but for those that it is in or that are in it."""
+    """The packages that each package imports from, but for those that it is in or that are in it."""
     found: dict[str, set[str]] = {}
     for module, others in imports_of_modules(package).items():
         importer = _package_of(module, package)
@@ -139,7 +139,7 @@ def _package_of(module: str, package: Path) -> str:
 
 
 def modules(package: str) -> list[Path]:
-    """Return the files of a package, or of a module with that name."""
+    """The files of a package, or of a module with that name."""
     return sorted((PACKAGE / package).rglob("*.py")) or [PACKAGE / f"{package}.py"]
 
 

@@ -32,7 +32,7 @@ CLAUSES = {
 
 
 def tables(page: str) -> list[tuple[list[list[str]], set[str]]]:
-    """Return the rows of each table of a page, as cells, and the numbers of the notes below it."""
+    """The rows of each table of a page, as cells, and the numbers of the notes below it."""
     found: list[tuple[list[list[str]], set[str]]] = []
     for part in page.split("|---|---|---|---|\n")[1:]:
         lines = part.splitlines()
@@ -50,12 +50,12 @@ TEST_NAMES = {test.name for test in TESTS}
 
 @cache
 def product() -> dict[Path, ast.Module]:
-    """Return all product code."""
+    """All product code."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def module_file(module: str) -> Path:
-    """Return the file of a module."""
+    """The file of a module."""
     file = importlib.import_module(module).__file__
     assert file is not None
     return Path(file)
@@ -63,7 +63,7 @@ def module_file(module: str) -> Path:
 
 @cache
 def parts(tree: ast.Module) -> tuple[frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
-    """Return the modules that code imports, what it takes from modules (module, name), and all names that it uses."""
+    """The modules that code imports, what it takes from modules (module, name), and all names that it uses."""
     modules: set[str] = set()
     names: set[tuple[str, str]] = set()
     used: set[str] = set()
@@ -80,7 +80,7 @@ def parts(tree: ast.Module) -> tuple[frozenset[str], frozenset[tuple[str, str]],
 
 
 def imports(tree: ast.Module, module: str, name: str | None = None) -> bool:
-    """Return whether code imports a module, or a name from it, by whatever spelling."""
+    """Whether code imports a module, or a name from it, by whatever spelling."""
     package, _, last = module.rpartition(".")
     modules, names, used = parts(tree)
     whole = module in modules or (package, last) in names
@@ -89,7 +89,7 @@ def imports(tree: ast.Module, module: str, name: str | None = None) -> bool:
 
 
 def mentions(tree: ast.AST, name: str, but: str = "") -> bool:
-    """Return whether code uses a name, outside the definition ``but``."""
+    """Whether code uses a name, outside the definition ``but``."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == but:
             continue
@@ -103,7 +103,7 @@ def mentions(tree: ast.AST, name: str, but: str = "") -> bool:
 
 
 def is_used(name: str) -> bool:
-    """Return whether product code other than its own definition uses a module or a name in it."""
+    """Whether product code other than its own definition uses a module or a name in it."""
     if name in TEST_NAMES:
         return True
     try:

@@ -13,7 +13,7 @@ _TEST = re.compile(r"`([a-z0-9_/]+\.(?:py|rs))?(?:::)?([a-z0-9_]+)?`")
 
 
 def rows() -> list[list[str]]:
-    """Return the rows of the matrix: feature, section, tests."""
+    """The rows of the matrix: feature, section, tests."""
     table = DOCUMENT.partition("| Feature | Section | Test |")[2].partition("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
@@ -28,7 +28,7 @@ def functions_of(file: str) -> set[str]:
 
 
 def missing_tests(tests: str) -> list[str]:
-    """Return the tests that a cell of the last column names and that do not exist; a file's name holds for the tests
+    """The tests that a cell of the last column names and that do not exist; a file's name holds for the tests
     behind it.
     """
     found, known = [], set[str]()

@@ -17,7 +17,7 @@ PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def value(text: str, key: str) -> str:
-    """Return the text value of a key of a TOML file."""
+    """The text value of a key of a TOML file."""
     found = re.search(rf'^{key} = "(.*)"$', text, re.MULTILINE)
     assert found is not None, key
     return found[1]
@@ -28,14 +28,14 @@ PYTHON = value(PYPROJECT, "requires-python").removeprefix(">=")
 
 
 def version(text: str) -> tuple[int, ...]:
-    """Return a version such as ``1.85`` or ``1.85.0`` as three numbers."""
+    """A version such as ``1.85`` or ``1.85.0`` as three numbers."""
     numbers = [int(part) for part in text.split(".")]
     return tuple(numbers + [0] * (3 - len(numbers)))
 
 
 @pytest.fixture(scope="module")
 def crates() -> list[dict[str, Any]]:
-    """Return all crates of the lock file."""
+    """All crates of the lock file."""
     host = re.search(r"^host: (\S+)$", run("rustc", "-vV"), re.MULTILINE)
     assert host is not None
     metadata = json.loads(
@@ -96,5 +96,5 @@ def test_the_check_of_prerequisites_refuses_older_versions(program: str, wanted:
 
 
 def run(*command: str) -> str:
-    """Return the output of a command."""
+    """The output of a command."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -25,7 +25,7 @@ CONTINUED = {
 
 
 def openers(suffix: str, text: str) -> list[str]:
-    """Return the lines that open a text with such a word."""
+    """The lines that open a text with such a word."""
     lines = text.splitlines()
     before = ["", *lines]
     return [

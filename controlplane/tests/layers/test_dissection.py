@@ -55,7 +55,7 @@ OTHER_NAMES = ("ethertype", "data", "ppp", "pwethheuristic")
 
 
 def dissected(frames: Sequence[bytes], folder: Path, *fields: str) -> list[list[str]]:
-    """Return the values of fields of each frame, those of several layers with commas."""
+    """The values of fields of each frame, those of several layers with commas."""
     wrpcap(str(folder / "frames.pcap"), [Raw(frame) for frame in frames], linktype=1)
     assert TSHARK is not None
     checks = (f"{name}.check_checksum:TRUE" for name in ("ip", "udp", "tcp"))

@@ -29,7 +29,7 @@ MAGIC, RUN_PLACE = b"PM", 2
 
 
 def stamps_of(frames: list[tuple[bytes, int, bool]], *, sent: bool) -> dict[bytes, int]:
-    """Return when each test frame of the last trial was sent or received, in ns of the system clock."""
+    """Time at which each test frame of the last trial was sent or received, in ns of the system clock."""
     found = {
         frame[SIGNATURE]: stamp_ns
         for frame, stamp_ns, leaves in frames
@@ -40,13 +40,13 @@ def stamps_of(frames: list[tuple[bytes, int, bool]], *, sent: bool) -> dict[byte
 
 
 def average_us(entry: dict[bytes, int], leaving: dict[bytes, int]) -> float:
-    """Return the average time between two captures, of the frames that are in both."""
+    """The average time between two captures, of the frames that are in both."""
     assert entry.keys() == leaving.keys() and len(entry) == FRAMES
     return sum(leaving[signature] - entry[signature] for signature in entry) / len(entry) / 1000
 
 
 def printed(result: TrialResult, tx_port: int) -> LatencyCells:
-    """Return the cells that a table has for a direction."""
+    """The cells that a table has for a direction."""
     (latency,) = (flow.latency for flow in result.flows if flow.tx_port == tx_port and flow.latency)
     return latency_cells(summarise(latency), "LILO-like", Circumstances.of([result], Fraction(1)))
 

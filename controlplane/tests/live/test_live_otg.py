@@ -160,7 +160,7 @@ def test_frames_are_counted_by_the_bits_that_they_come_with(wire: OtgServer) -> 
 
 
 def states(api: Any, awaited: str) -> list[tuple[str, int]]:
-    """Return states and flaps of the peers, once they have the state that is awaited."""
+    """States and flaps of the peers, once they have the state that is awaited."""
     request = api.metrics_request()
     request.bgpv4.peer_names = []
     for _ in range(100):

@@ -43,7 +43,7 @@ def started(net: Any) -> Iterator[Any]:
 
 
 def run_in_mininet(tester: Any, directory: Path, *words: str) -> dict[str, Any]:
-    """Return the results of a run in a Mininet network, the first that the tester could carry out."""
+    """The results of a run in a Mininet network, the first that the tester could carry out."""
     outputs = []
     for attempt in range(ATTEMPTS):
         done = tester.p4mesh("run", *words, "--json", "--out", str(directory / str(attempt)))
@@ -55,7 +55,7 @@ def run_in_mininet(tester: Any, directory: Path, *words: str) -> dict[str, Any]:
 
 
 def counts(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Return the frames of the first load: sent, and those that came; software loses single ones on a busy machine."""
+    """The frames of the first load: sent, and those that came; software loses single ones on a busy machine."""
     return rows[0]["tx_frames"], rows[0]["rx_frames"]
 
 

@@ -35,7 +35,7 @@ Entry = tuple[str, str]
 
 
 def database(namespace: str) -> set[Entry]:
-    """Return what ``bridge mdb`` holds."""
+    """Pairs (port, group) that ``bridge mdb`` shows."""
     command = ["bridge", "-n", namespace, "-j", "mdb", "show"]
     shown = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout or "[{}]")
     return {(entry["port"], entry["grp"]) for part in shown for entry in part.get("mdb", [])}

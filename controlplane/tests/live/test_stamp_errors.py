@@ -34,7 +34,7 @@ MEDIAN_NS, MOST_NS = 5_000, 50_000
 
 
 def stamps_of(raw: socket.socket) -> dict[str, int]:
-    """Return when each test frame passed, in ns of the system clock, by its group."""
+    """Time at which each test frame passed, in ns of the system clock, by its group."""
     found: dict[str, int] = {}
     for frame, stamp_ns, _ in captured(raw):
         group = IPv4Address(frame[GROUP_BYTES])
@@ -44,7 +44,7 @@ def stamps_of(raw: socket.socket) -> dict[str, int]:
 
 
 def errors_ns(result: TrialResult, before: socket.socket, behind: socket.socket) -> list[float]:
-    """Return how far the latency of each frame is from the difference of the captures."""
+    """Distance of the latency of each frame from the difference of the captures."""
     entry, leaving = stamps_of(before), stamps_of(behind)
     latencies = {flow.part: flow.latency for flow in result.flows if flow.latency}
     assert len(latencies) == len(entry) == len(leaving) == FRAMES

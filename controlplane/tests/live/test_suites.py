@@ -23,7 +23,7 @@ SEARCH = ("search_method=bisect", "search_resolution_pct=20", "search_min_pct=10
 
 
 def single(outcome: Outcome, table: str) -> dict[str, object]:
-    """Return the only row of a table."""
+    """The only row of a table."""
     (row,) = next(found for found in outcome.tables if found.name == table).rows
     return dict(row)
 

@@ -52,7 +52,7 @@ def test_counts_of_streams_that_no_trial_has_started() -> None:
 
 
 def forged(plan: Any, counters: dict[tuple[int, str], int], **columns: dict[int, int]) -> Reading:
-    """Return a reading whose records have some values by cell, and 0 elsewhere."""
+    """A reading whose records have some values by cell, and 0 elsewhere."""
     records = np.zeros(plan.cells, dtype=[(name, np.uint64) for name, _ in load_contract().record_fields])
     for name, values in columns.items():
         for cell, value in values.items():

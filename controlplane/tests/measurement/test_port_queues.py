@@ -37,7 +37,7 @@ def planned(rate_fps: Fraction, frames: int) -> Plan:
 
 
 def departed(plan: Plan, **late_ticks: float) -> Any:
-    """Return records of transmitters whose last departure is so many ticks late."""
+    """Records of transmitters whose last departure is so many ticks late."""
     records = np.zeros(plan.cells, dtype=[(name, np.uint64) for name, _ in load_contract().record_fields])
     for transmitter in plan.streams[0].transmitters:
         wanted = (transmitter.frames - 1) * float(plan.streams[0].clock.frame_interval_ticks)

@@ -17,7 +17,7 @@ ROUND_NS = 400
 
 
 def mesh(ports: int, frames: int) -> Plan:
-    """Return what a watch needs of the plan of a full mesh, a frame each 10 ns; cells follow the transmit port."""
+    """The part that a watch needs of the plan of a full mesh, a frame each 10 ns; cells follow the transmit port."""
     pairs = itertools.permutations(range(1, ports + 1), 2)
     flows = [SimpleNamespace(tx_port=tx, rx_port=rx, cell=cell, expected=True) for cell, (tx, rx) in enumerate(pairs)]
     transmitters = [SimpleNamespace(frames=frames, positions=ports - 1)] * ports

@@ -76,7 +76,7 @@ def test_corrupted_frames_stand_beside_losses(test: Method, settings: tuple[str,
 
 
 def table_keys(table: Table) -> set[str]:
-    """Return the keys of the columns that have a value in some row."""
+    """The keys of the columns that have a value in some row."""
     return {key for row in table.rows for key, value in row.items() if value}
 
 

@@ -169,13 +169,13 @@ def test_a_lost_frame_needs_no_queue_that_fills(trend: Trend, verdict: str) -> N
 
 
 def near(limit_pct: float) -> tuple[str, str, str]:
-    """Return the bounds of a search that ends at a limit after few trials."""
+    """The bounds of a search that ends at a limit after few trials."""
     low, high = round(limit_pct - 0.06, 2), round(limit_pct + 0.06, 2)
     return (f"search_min_pct={low}", f"search_initial_pct={high}", f"search_max_pct={high}")
 
 
 def queued(seed: int) -> Device:
-    """Return a device whose queue holds 1 to 10,000 frames."""
+    """A device whose queue holds 1 to 10,000 frames."""
     draw = random.Random(seed)
     return Device(
         ports=draw.choice((2, 4)),
@@ -189,7 +189,7 @@ def queued(seed: int) -> Device:
 
 
 def found_pct(device: Device, *settings: str) -> float:
-    """Return the throughput that a search finds, to 0.01 %."""
+    """The throughput that a search finds, to 0.01 %."""
     method = FullyMeshed() if isinstance(device.pattern, FullMesh) else Throughput()
     own = ("parts=throughput",) if isinstance(method, FullyMeshed) else ("confirm_factor=1",)
     _, outcome, _ = run_on_sim(method, device.topology, (device.frame_size_bytes,), *own, *FINE, *settings)

@@ -85,7 +85,7 @@ def holding(here: Machine, mounts: str) -> Iterator[tuple[subprocess.Popen[str],
 
 
 def keeper_of(network: str) -> int:
-    """Return the number of the process that keeps the interfaces of a network."""
+    """The number of the process that keeps the interfaces of a network."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             words = (entry / "cmdline").read_bytes().split(b"\0")

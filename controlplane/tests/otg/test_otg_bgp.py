@@ -33,7 +33,7 @@ def announced(peer: Any, version: int, count: int = 1) -> Any:
 
 
 def prefixes(api: Any, peer: str, **wanted: Any) -> tuple[list[Any], list[Any]]:
-    """Return the routes of both versions that a peer has learned, after five seconds."""
+    """The routes of both versions that a peer has learned, after five seconds."""
     request = api.states_request()
     request.bgp_prefixes.set(bgp_peer_names=[peer], **wanted)
     for _ in range(5):
@@ -42,7 +42,7 @@ def prefixes(api: Any, peer: str, **wanted: Any) -> tuple[list[Any], list[Any]]:
 
 
 def sessions(api: Any, *names: str) -> list[tuple[str, int, int]]:
-    """Return state, flaps and routes received of the sessions of peers; a second passes."""
+    """State, flaps and routes received of the sessions of peers; a second passes."""
     request = api.metrics_request()
     request.bgpv4.peer_names = list(names)
     return [
@@ -74,7 +74,7 @@ def end(api: Any, how: Callable[[Any], object]) -> None:
 
 
 def speaking(wire: OtgServer, transport: str, **graceful_restart: bool | int) -> Any:
-    """Return a client of two peers that are up; peer1 has announced three networks of each version."""
+    """A client of two peers that are up; peer1 has announced three networks of each version."""
     api = wire.api(transport)
     config, peers = two_speakers(api)
     for version in (4, 6):
@@ -340,7 +340,7 @@ def test_a_peer_that_is_down_stays_down_until_it_is_up(wire: OtgServer, transpor
 
 
 def metric(api: Any, peer: str, version: int = 4) -> Any:
-    """Return the metric of a peer; a second passes."""
+    """The metric of a peer; a second passes."""
     request = api.metrics_request()
     getattr(request, f"bgpv{version}").peer_names = [peer]
     (found,) = getattr(api.get_metrics(request), f"bgpv{version}_metrics")

@@ -137,7 +137,7 @@ def sessions(api: Any) -> dict[str, tuple[str, int, int]]:
 
 
 def settled(api: Any, expected: dict[str, tuple[str, int, int]]) -> dict[str, tuple[str, int, int]]:
-    """Return the sessions when they are as expected, or after ten polls."""
+    """The sessions when they are as expected, or after ten polls."""
     for _ in range(10):
         found = sessions(api)
         if found == expected:

@@ -37,7 +37,7 @@ def api(server: OtgServer, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 def polled(api: Any, name: str) -> Any:
-    """Return the metrics of a flow that has ended."""
+    """The metrics of a flow that has ended."""
     for _ in range(20):
         metric = flow_metrics(api)[name]
         if metric.transmit == "stopped":

@@ -28,7 +28,7 @@ def server() -> Iterator[OtgServer]:
 def sent(
     server: OtgServer, headers: Callable[[Any], object], payload: Callable[[Any], object] | None = None
 ) -> list[Any]:
-    """Return four frames of a flow with these headers and payload, all of which have arrived."""
+    """Four frames of a flow with these headers and payload, all of which have arrived."""
     api = server.api()
     config = two_ports(api)
     flow = config.flows.add(name="f")

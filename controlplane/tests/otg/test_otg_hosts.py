@@ -22,7 +22,7 @@ def server() -> Iterator[OtgServer]:
 
 
 def two_devices(api: Any, *, vlans: tuple[list[int], list[int]] = ([], [])) -> Any:
-    """Return a configuration with devices d1 and d2, their addresses of both versions and loopbacks."""
+    """A configuration with devices d1 and d2, their addresses of both versions and loopbacks."""
     config = two_ports(api)
     for place in (0, 1):
         device = config.devices.add(name=f"d{place + 1}")

@@ -48,7 +48,7 @@ WITHOUT_EFFECT = {
 
 
 def configuration(*kinds: str) -> dict[str, Any]:
-    """Return the JSON of two ports and a flow with headers of these kinds."""
+    """The JSON of two ports and a flow with headers of these kinds."""
     packet = [{"choice": kind, kind: {"bytes": "11223344"} if kind == "custom" else {}} for kind in kinds]
     flow = {"name": "f", "tx_rx": {"choice": "port", "port": {"tx_name": "p1", "rx_names": ["p2"]}}, "packet": packet}
     sizes = {"size": {"choice": "fixed", "fixed": 512}, "rate": {"choice": "pps", "pps": 100}}
@@ -58,7 +58,7 @@ def configuration(*kinds: str) -> dict[str, Any]:
 
 
 def with_devices() -> dict[str, Any]:
-    """Return the JSON of two ports and devices that speak BGP."""
+    """The JSON of two ports and devices that speak BGP."""
     config: dict[str, Any] = json_format.MessageToDict(usual(), preserving_proto_field_name=True)
     kept = {key: config[key] for key in ("ports", "devices", "captures", "layer1")}
     device = kept["devices"][0]
@@ -70,7 +70,7 @@ def with_devices() -> dict[str, Any]:
 
 
 def read(data: Mapping[str, Any]) -> Configuration | list[str]:
-    """Return what is read of a configuration, or the errors."""
+    """The configuration as it is read, or the errors."""
     try:
         return read_configuration(json_format.ParseDict(data, pb2.Config()), TOPOLOGY)
     except OtgErrors as errors:
@@ -78,7 +78,7 @@ def read(data: Mapping[str, Any]) -> Configuration | list[str]:
 
 
 def values(field: FieldDescriptor, model: Any) -> list[Any]:
-    """Return values that the API finds valid for a property."""
+    """Values that the API finds valid for a property."""
     details = model._TYPES[field.name]
     if "enum" in details:
         return list(details["enum"])
@@ -95,7 +95,7 @@ def values(field: FieldDescriptor, model: Any) -> list[Any]:
 
 
 def required(descriptor: Descriptor) -> dict[str, Any]:
-    """Return the JSON of an object with what it requires."""
+    """The JSON of an object with what it requires."""
     model, data = getattr(snappi, descriptor.name), {}
     for name in model._REQUIRED:
         field = descriptor.fields_by_name[name]
@@ -143,7 +143,7 @@ def item(data: Any, path: Path) -> Any:
 
 
 def changed(data: dict[str, Any], path: Path, name: str, value: Any, kinds: Sequence[str]) -> dict[str, Any]:
-    """Return the configuration with a property, which is the choice where it is one of the kinds."""
+    """The configuration with a property, which is the choice where it is one of the kinds."""
     copied = deepcopy(data)
     found = item(copied, path)
     if name in kinds:
@@ -203,5 +203,5 @@ def test_every_property_of_the_rest_has_an_effect_or_is_refused(field: FieldDesc
 
 
 def in_vain(data: dict[str, Any], path: Path, descriptor: Descriptor) -> list[str]:
-    """Return the paths of what is ignored, and should not be."""
+    """The paths of what is ignored, and should not be."""
     return [it for it in ignored(data, path, descriptor) if not it.endswith(tuple(WITHOUT_EFFECT))]

@@ -43,7 +43,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(data: Any, random: Random) -> Any:
-    """Return JSON with other values, more or fewer elements, or very many or deep ones."""
+    """JSON with other values, more or fewer elements, or very many or deep ones."""
     made = json.loads(json.dumps(data))
     for _ in range(random.randint(1, 3)):
         *path, key = random.choice(list(places(made)))
@@ -57,7 +57,7 @@ def changed(data: Any, random: Random) -> Any:
 
 
 def damaged(data: bytes, random: Random) -> bytes:
-    """Return bytes of which some are others, and the last ones may be missing."""
+    """Bytes of which some are others, and the last ones may be missing."""
     made = bytearray(data)
     for _ in range(random.randint(1, 5)):
         made[random.randrange(len(made))] = random.randrange(256)
@@ -90,7 +90,6 @@ def ask_grpc(channel: grpc.Channel, random: Random) -> None:
 
 
 def memory_mib(process: int) -> int:
-    """Return the memory that a process has."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20
 

@@ -18,7 +18,7 @@ def server() -> Iterator[OtgServer]:
 
 
 def routed(api: Any) -> Any:
-    """Return a configuration with ports p1 to p3, and a device behind p2 and p3 that answers the router."""
+    """A configuration with ports p1 to p3, and a device behind p2 and p3 that answers the router."""
     config = api.config()
     for number in (1, 2, 3):
         config.ports.port(name=f"p{number}", location=str(number))

@@ -25,7 +25,7 @@ def server() -> Iterator[OtgServer]:
 
 
 def with_flow(change: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Return what asks for a configuration with one flow that is changed."""
+    """A request for a configuration with one flow that is changed."""
 
     def act(api: Any) -> object:
         config = two_ports(api)

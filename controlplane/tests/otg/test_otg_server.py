@@ -48,7 +48,7 @@ def server() -> Iterator[OtgServer]:
 
 
 def post(server: OtgServer, body: bytes, path: str = "/config", **headers: str) -> tuple[int, Any]:
-    """Return status and JSON of the answer to a request as it stands here."""
+    """Status and JSON of the answer to a request as it stands here."""
     place = urlsplit(server.places["http"])
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
     connection.request("POST", path, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -59,7 +59,7 @@ def post(server: OtgServer, body: bytes, path: str = "/config", **headers: str) 
 
 
 def running(server: OtgServer) -> Any:
-    """Return a client whose flow runs."""
+    """A client whose flow runs."""
     owner = server.api()
     config = two_ports(owner)
     add_flow(config, "endless")

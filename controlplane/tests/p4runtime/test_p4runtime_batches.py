@@ -23,7 +23,7 @@ def test_every_update_of_a_batch_is_tried(client: Client) -> None:
 
 
 def changes(client: Client) -> list[tuple[str, Entity]]:
-    """Return updates of every kind that change what ``everything`` wrote."""
+    """Updates of every kind that change what ``everything`` wrote."""
     s = client.schema
     return [
         ("INSERT", s.table_entry("forward", {"destination": 2}, "drop", metadata=b"x")),

@@ -33,7 +33,7 @@ def server() -> Iterator[Server]:
 
 
 def recorded_session(server: Server) -> bytes:
-    """Return what a controller sends that programs the switch, writes and reads."""
+    """Bytes of a controller that programs the switch, writes and reads."""
     host, _, port = server.address.rpartition(":")
     sent = bytearray()
     with socket.create_server(("127.0.0.1", 0)) as proxy:

@@ -60,13 +60,13 @@ def transmitter_of(stream: int, end: int) -> dict[str, int]:
 
 
 def fields_of(step: dict[str, Any], constants: Any) -> dict[str, int]:
-    """Return the header of the packet-out of a step."""
+    """The header of the packet-out of a step."""
     kinds = {name: constants[f"KIND_{name}"] for name in ("SEED", "START", "READ", "SEND")} | {"NONE": 99}
     return {name: kinds[value] if name == "kind" else value for name, value in step.items() if name != "payload"}
 
 
 def by_stream(vector: dict[str, Any], frames: list[tuple[int, bytes]]) -> tuple[list[list[int]], list[dict[str, Any]]]:
-    """Return the times of test frames by stream, and the other frames."""
+    """The times of test frames by stream, and the other frames."""
     times: list[list[int]] = [[] for _ in vector["streams"]]
     others = []
     for port, frame in frames:
@@ -165,7 +165,7 @@ def test_v1model_departs_when_the_vector_says(vector: dict[str, Any], pacers: di
 
 
 def differences(program: Program, vector: dict[str, Any]) -> list[str]:
-    """Return where a program for Tofino does something else than a vector says."""
+    """Places where a program for Tofino does something else than a vector says."""
     streams = enumerate(vector["streams"])
     entries: dict[str, list[Entry]] = {
         "TesterIngress.streams.stream": [

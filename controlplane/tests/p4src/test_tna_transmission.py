@@ -74,12 +74,12 @@ class Sender:
         return found
 
     def record(self, cell: int) -> Any:
-        """Return the record of a cell."""
+        """The record of a cell."""
         return records_of_halves(self.pipe.read(cell), load_contract())[0]
 
 
 def differences(program: Program, vector: dict[str, Any]) -> list[str]:
-    """Return where a program does something else than a vector says."""
+    """Places where a program does something else than a vector says."""
     sender = Sender(program, vector)
     sender.send(vector["departures"])
     sent = sender.frames()
@@ -111,7 +111,7 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
 
 
 def _apart(times: list[int], ticks: int) -> bool:
-    """Return whether two departures are so many ticks apart, less or more a round."""
+    """Whether two departures are so many ticks apart, less or more a round."""
     return min(times) > 0 and abs(times[1] - times[0] - ticks) <= ROUND_TICKS + 100
 
 

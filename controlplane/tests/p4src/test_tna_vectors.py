@@ -30,7 +30,7 @@ IPDV_MAX, MAX_64 = (1 << 31) - 1, (1 << 64) - 1
 
 
 def receiving(program: Program, run: int) -> TnaPipe:
-    """Return a pipe with the entries of all vectors."""
+    """A pipe with the entries of all vectors."""
     use = VECTORS["histogram"]
     entries: dict[str, list[Entry]] = {
         "TesterIngress.reception.receive_run": [([], ("set_receive_run", [run]))],
@@ -65,7 +65,7 @@ def receiving(program: Program, run: int) -> TnaPipe:
 
 
 def differences(program: Program, vector: dict[str, Any]) -> list[str]:
-    """Return the differences between the state that a program leaves and a vector."""
+    """The differences between the state that a program leaves and a vector."""
     pipe = receiving(program, vector["run"])
     for frame in vector["frames"]:
         pipe.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))
@@ -106,7 +106,7 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
 
 
 def _ipdv_differences(pipe: TnaPipe, cell: int, wanted: dict[str, Any]) -> list[str]:
-    """Return those of the registers of IPDV, of which no reading frame tells; none without a profile that has them."""
+    """Differences in the registers of IPDV, of which no reading frame tells; none without a profile that has them."""
     cells = "TesterIngress.flow_measurement.cells"
     try:
         of_registers = {name: pipe.cells_of(f"{cells}.{name}_cells").cells for name in IPDV_REGISTERS}
@@ -132,7 +132,7 @@ def _ipdv_differences(pipe: TnaPipe, cell: int, wanted: dict[str, Any]) -> list[
 
 
 def _ipdv_bin_differences(pipe: TnaPipe, vector: dict[str, Any]) -> list[str]:
-    """Return those of the bins of IPDV; none without a profile that has them."""
+    """Differences in the bins of IPDV; none without a profile that has them."""
     found = []
     for name in ("ipdv_increases", "ipdv_decreases"):
         try:
@@ -145,7 +145,7 @@ def _ipdv_bin_differences(pipe: TnaPipe, vector: dict[str, Any]) -> list[str]:
 
 
 def _message_differences(pipe: TnaPipe, wanted: dict[str, Any]) -> list[str]:
-    """Return those of the registers of messages; none without a profile that has them."""
+    """Differences in the registers of messages; none without a profile that has them."""
 
     def word(source: int, name: str, part: str) -> int:
         cell = pipe.cells_of(f"TesterIngress.{name}").cells.get(source)

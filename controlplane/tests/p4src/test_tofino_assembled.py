@@ -28,7 +28,7 @@ _LEAST_SYNCHRONISED_BITS = 28
 
 
 def programs(chip: str) -> tuple[dict[str, TableInfo], dict[str, Any], dict[str, Any]]:
-    """Return the tables of bfrt.json and of the drivers by names, and the drivers' document."""
+    """The tables of bfrt.json and of the drivers by names, and the drivers' document."""
     info = BfrtInfo((COMPILED / f"p4mesh.{chip}.bfrt.json").read_bytes())
     document = json.loads((COMPILED / f"p4mesh.{chip}.drivers.json").read_text())
     ours = {name.partition(".")[2]: table for name, table in info.tables.items()}

@@ -47,7 +47,7 @@ def p4info_of(chip: str) -> Path:
 
 
 def contract_of(path: Path) -> dict[str, str]:
-    """Return the properties of a program that a controller sees, one line each.
+    """The properties of a program that a controller sees, one line each.
 
     Tables that the program fills itself are left out: no controller reads or writes them.
     """
@@ -178,7 +178,7 @@ def test_codes_are_those_of_v1model() -> None:
 
 
 def assembly_of(drop_ctl: str, mirror_type: str = "B2(0..2)") -> str:
-    """Return the parts of an assembly that say what is in which container; ``drop_ctl`` is that of egress."""
+    """The parts of an assembly that say what is in which container; ``drop_ctl`` is that of egress."""
     return f"""
 phv ingress:
   ig_intr_md_for_dprsr.drop_ctl: {{  stage 3..12: B5(3..5) }}
@@ -217,7 +217,7 @@ def test_a_drop_with_a_bit_that_makes_it_valid_may_share_its_bits(script: Module
 
 
 def parser_of(cell: str, window: str) -> str:
-    """Return the parts of an assembly that say what the parser of ingress extracts of a signature."""
+    """The parts of an assembly that say what the parser of ingress extracts of a signature."""
     return f"""
 parser ingress:
   states:

@@ -31,7 +31,7 @@ DELAY = Column("avg_us", "Avg", "us", 3)
 def measured(
     name: str, values: list[float], *, column: Column = DELAY, more: tuple[Table, ...] = (), **config: Any
 ) -> Measured:
-    """Return a run whose repetitions gave ``values``."""
+    """A run whose repetitions gave ``values``."""
     rows: list[dict[str, Cell]] = [
         {"frame_size_bytes": 64, "iteration": str(number), column.key: value}
         for number, value in enumerate(values, start=1)

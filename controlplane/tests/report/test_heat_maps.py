@@ -11,7 +11,7 @@ from p4mesh.verdict import Verdict
 
 
 def trial(unit: str, ports: int, lost: int = 1) -> StoredTrial:
-    """Return a trial of a full mesh whose flows to port 0 lose frames."""
+    """A trial of a full mesh whose flows to port 0 lose frames."""
     flows = [
         {
             "tx_port": source,

@@ -48,7 +48,7 @@ RATE = Column("rate_pct", "Rate", "% of line", 2)
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the directory of a run with searches and sweeps."""
+    """The directory of a run with searches and sweeps."""
     out = tmp_path_factory.mktemp("report") / "run"
     options = RunOptions(
         "rfc2889.fully_meshed",
@@ -69,7 +69,7 @@ def outcome(state: Verdict, goal: str = "", **more: Any) -> Outcome:
 
 
 def text_of(document: Document, annex: bool = False) -> list[str]:
-    """Return the text of every page; without figures, whose letters take long to read."""
+    """The text of every page; without figures, whose letters take long to read."""
     chapters = tuple(
         replace(chapter, blocks=tuple(block for block in chapter.blocks if not isinstance(block, Chart)))
         for chapter in document.chapters

@@ -58,7 +58,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measured(log: Path, unit: str) -> list[str]:
-    """Return the loads that the trials of a unit were measured at, in the order of loads."""
+    """The loads that the trials of a unit were measured at, in the order of loads."""
     words = (line.split(" ") for line in log.read_text(encoding="utf-8").splitlines())
     return sorted((load for name, load in words if name == unit), key=float)
 

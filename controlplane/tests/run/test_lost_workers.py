@@ -78,7 +78,7 @@ Go = Callable[..., tuple[Path, list[Event]]]
 
 @pytest.fixture
 def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Go:
-    """Return the function that runs frame loss of two sizes on hands, or in one process without them."""
+    """The function that runs frame loss of two sizes on hands, or in one process without them."""
 
     def perform(name: str, dies: Dies | None = None, count: int = 2, later: int = 0) -> tuple[Path, list[Event]]:
         if dies is not None:

@@ -188,7 +188,7 @@ def open_namer(_: Topology) -> Iterator[Namer]:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, bytes]]:
-    """Return the function that runs 26.3 in a scene and returns the files but those of the wall clock."""
+    """The function that runs 26.3 in a scene and returns the files but those of the wall clock."""
 
     def perform(
         name: str, workers: int, scene: Callable[[str], None] | None = None, *settings: str, **changes: str

@@ -30,7 +30,7 @@ def measure(folder: Path, limits: dict[int, int], test: str, size: str, *setting
 
 
 def told(version: int, networks: int, limit: int, trials: str) -> str:
-    """Return the finding on refused networks."""
+    """The finding on refused networks."""
     return (
         f"device 'router' refused {networks} of the announced IPv{version} networks, its limit is {limit} "
         f"IPv{version} routes (in {trials} trials); frames to refused networks are lost"

@@ -132,13 +132,13 @@ class Odd(FakeMeasurer):
 
 @contextmanager
 def open_damaging(_: Topology) -> Iterator[Odd]:
-    """Return a measurer whose device damages frames."""
+    """A measurer whose device damages frames."""
     yield Odd(invalid=False)
 
 
 @contextmanager
 def open_untrusted(_: Topology) -> Iterator[Odd]:
-    """Return a measurer of which no trial can be trusted."""
+    """A measurer of which no trial can be trusted."""
     yield Odd(invalid=True)
 
 
@@ -163,7 +163,7 @@ class Lossy(FakeMeasurer):
 
 @contextmanager
 def open_lossy(_: Topology) -> Iterator[Lossy]:
-    """Return a measurer whose device loses frames in several ways."""
+    """A measurer whose device loses frames in several ways."""
     yield Lossy()
 
 
@@ -217,7 +217,7 @@ class Collapsing(FakeMeasurer):
 
 @contextmanager
 def open_collapsing(_: Topology) -> Iterator[Collapsing]:
-    """Return a measurer whose device forwards more at first than later."""
+    """A measurer whose device forwards more at first than later."""
     yield Collapsing()
 
 

@@ -92,7 +92,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def planned(text: str = "", **more: Any) -> dict[str, Any]:
-    """Return what is prepared for each label."""
+    """The prepared run of each label."""
     if text:
         Path("lab.yaml").write_text(text)
     return {item.label: item.prepared for item in plan_file(load_run_file("lab.yaml"), RunOptions("lab.yaml", **more))}

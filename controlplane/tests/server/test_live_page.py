@@ -41,7 +41,7 @@ def measured(out: Path, *settings: str) -> Path:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with runs, damaged ones, links, and a secret beside it."""
+    """A directory with runs, damaged ones, links, and a secret beside it."""
     base = tmp_path_factory.mktemp("serve")
     (base / "secret.txt").write_text(SECRET)
     runs = base / "runs"

@@ -41,7 +41,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
-    """Return a tab; an error of the page's own scripts fails the test."""
+    """A tab; an error of the page's own scripts fails the test."""
     opened = browser.new_page(viewport={"width": 1300, "height": 900})
     opened.set_default_timeout(_PATIENCE_MS)
     problems: list[str] = []

@@ -21,7 +21,7 @@ def make_bed(
     topology: str = "fake",
     **more: Any,
 ) -> Bed:
-    """Return a bed with the ports 1 to ``count``, or one for each of ``rates_bps``.
+    """A bed with the ports 1 to ``count``, or one for each of ``rates_bps``.
 
     ``behind`` names the node behind each port with one letter, ``padding`` the ports that pad short frames (all of
     them where it is not given), ``clocks_ppm`` the offset of each port's clock. ``more`` are further fields of the bed.
@@ -43,6 +43,6 @@ def make_bed(
 
 
 def two_switch_bed(**more: Any) -> Bed:
-    """Return a bed on which every test can run: four ports on two switches, a short gap, frames of any size, BGP."""
+    """A bed on which every test can run: four ports on two switches, a short gap, frames of any size, BGP."""
     more = {"announces_routes": True, **more}
     return make_bed(behind="aabb", ifg_bits=88, padding=(), uplink_rate_bps=GIGABIT, **more)

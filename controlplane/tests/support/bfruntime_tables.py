@@ -66,7 +66,7 @@ def _table(
 
 
 def fixed_tables(family: str = "tf1", more_loopback: tuple[str, ...] = ()) -> bytes:
-    """Return the fixed tables of a Tofino of family ``tf1`` or ``tf2``, which has ``more_loopback`` as
+    """The fixed tables of a Tofino of family ``tf1`` or ``tf2``, which has ``more_loopback`` as
     ``$LOOPBACK_MODE``.
 
     The data of their actions has the form that the drivers give it, not the one of the compiler.

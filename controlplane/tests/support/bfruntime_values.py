@@ -18,7 +18,7 @@ class Refused(Exception):
 
 
 def key_of(table: dict[str, Any], entry: Any) -> dict[str, Any]:
-    """Return the values of an entry's key by names; of a ternary field a function that matches."""
+    """The values of an entry's key by names; of a ternary field a function that matches."""
     known = {field["id"]: field for field in table["key"]}
     found: dict[str, Any] = {}
     for given in entry.key.fields:
@@ -40,7 +40,7 @@ def key_of(table: dict[str, Any], entry: Any) -> dict[str, Any]:
 
 
 def data_of(table: dict[str, Any], entry: Any) -> dict[str, Any]:
-    """Return the values of an entry's data by names."""
+    """The values of an entry's data by names."""
     outer = [item for item in table.get("data", []) if "singleton" in item]
     fields = [item["singleton"] | {"mandatory": item["mandatory"], "read_only": item["read_only"]} for item in outer]
     if actions := table.get("action_specs"):

@@ -29,7 +29,7 @@ class BurstPlan:
 def plan_bursts(
     frame_size_bytes: int, load_pct: Fraction | int, burst_frames: int, line_rate_bps: int, duration_ns: int
 ) -> BurstPlan:
-    """Return the plan that gives ``load_pct`` percent of line rate over ``duration_ns``."""
+    """The plan that gives ``load_pct`` percent of line rate over ``duration_ns``."""
     frame_bits = _IFG_BITS + _PREAMBLE_BITS + 8 * frame_size_bytes
     bit_ns = Fraction(NS_PER_S, line_rate_bps)
     gap = ((100 / Fraction(load_pct) - 1) * burst_frames * frame_bits + _IFG_BITS) * bit_ns

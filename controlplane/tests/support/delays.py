@@ -30,7 +30,7 @@ def constant(nanoseconds: float) -> Delays:
 
 
 def statistics(delays: Sequence[float], *, percentiles: bool) -> LatencyStats:
-    """Return the statistics that the tester measures of one flow whose frames arrive in order."""
+    """The statistics that the tester measures of one flow whose frames arrive in order."""
     changes = [later - earlier for earlier, later in itertools.pairwise(delays)]
     sizes = [abs(change) for change in changes]
     smoothed = 0.0
@@ -73,7 +73,7 @@ class DelayMeasurer(FakeMeasurer):
         self.delays = delays
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return a trial without loss."""
+        """A trial without loss."""
         base = super().measure(spec)
         flows, histograms = [], []
         everything: list[float] = []
@@ -98,23 +98,23 @@ class DelayMeasurer(FakeMeasurer):
 
 @contextmanager
 def open_wires(_: Topology) -> Iterator[DelayMeasurer]:
-    """Return a measurer of wires of 100 ns and another 10 ns per transmit port."""
+    """A measurer of wires of 100 ns and another 10 ns per transmit port."""
     yield DelayMeasurer(lambda stream, tx, rx, count: [100.0 + 10 * tx] * count)
 
 
 @contextmanager
 def open_longer_wires(_: Topology) -> Iterator[DelayMeasurer]:
-    """Return a measurer of wires that take 50 ns more."""
+    """A measurer of wires that take 50 ns more."""
     yield DelayMeasurer(lambda stream, tx, rx, count: [150.0 + 10 * tx] * count)
 
 
 @contextmanager
 def open_device(_: Topology) -> Iterator[DelayMeasurer]:
-    """Return a measurer of a device that every frame takes 2000 ns through."""
+    """A measurer of a device that every frame takes 2000 ns through."""
     yield DelayMeasurer(constant(2000.0))
 
 
 @contextmanager
 def open_untrusted(_: Topology) -> Iterator[DelayMeasurer]:
-    """Return a measurer whose trials are INVALID."""
+    """A measurer whose trials are INVALID."""
     yield DelayMeasurer(constant(2000.0), lambda _: Verdict.INVALID)

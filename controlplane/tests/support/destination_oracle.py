@@ -44,7 +44,7 @@ _UNICAST: dict[str, Callable[[Stream, int, int], int]] = {
 
 
 def destinations(stream: Stream, source: int, k: int) -> tuple[int, ...]:
-    """Return the tester ports that frame ``k`` of transmit port number ``source``, from 0, is for.
+    """The tester ports that frame ``k`` of transmit port number ``source``, from 0, is for.
 
     Unicast gives one port, broadcast and multicast with one group every receive port but the source.
     """
@@ -59,7 +59,7 @@ def destinations(stream: Stream, source: int, k: int) -> tuple[int, ...]:
 
 
 def flow_counts(stream: Stream) -> Counter[tuple[int, int]]:
-    """Return how many frames each (transmit port, receive port) pair carries in the whole stream.
+    """Number of frames that each (transmit port, receive port) pair carries in the whole stream.
 
     The sequences are periodic, so whole periods are multiplied and only the rest of the last period is walked.
     """

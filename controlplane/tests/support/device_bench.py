@@ -47,12 +47,12 @@ class Bench:
         return result
 
     def node(self, name: str = "dut") -> dict[str, Any]:
-        """Return the counters of a node."""
+        """The counters of a node."""
         node: dict[str, Any] = truth(self._measurer)["nodes"][name]
         return node
 
     def drops(self, cause: str, name: str = "dut") -> int:
-        """Return the frames that a node has dropped for a cause."""
+        """The frames that a node has dropped for a cause."""
         return sum(port["drops"].get(cause, 0) for port in self.node(name)["ports"].values())
 
 

@@ -420,7 +420,7 @@ class FakeBfSwitchd(TofinoChip):
             put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": self.octets[short, index]})
 
     def _statistics_of(self, port: int, from_hardware: bool) -> dict[str, int]:
-        """Return the counters of a MAC, or what has been polled of it in the last second."""
+        """The counters of a MAC, or what has been polled of it in the last second."""
         if from_hardware:
             return self.statistics[port]
         if time.monotonic() > self._polled_at + 1:
@@ -591,18 +591,18 @@ def _end(outcomes: list[Refused | None], text: str, context: Any) -> None:
 
 
 def _place(key: dict[str, Any], place: bytes) -> Any:
-    """Return what the chip knows an entry by: its only number, or its whole key."""
+    """Key by which the chip knows an entry: its only number, or its whole key."""
     (first, *others) = key.values()
     return place if others else first
 
 
 def _first_of(register: dict[str, Any]) -> int:
-    """Return the number of the first cell in a register: the flows of a Tofino 2 are in two banks."""
+    """The number of the first cell in a register: the flows of a Tofino 2 are in two banks."""
     return int(register["size"]) if ".upper_cells." in register["name"] else 0
 
 
 def _cell_of(register: str) -> str:
-    """Return the name of the cell that a register holds."""
+    """The name of the cell that a register holds."""
     for ending, cell in _CELLS.items():
         if register.endswith(f".{ending}"):
             return cell

@@ -23,7 +23,7 @@ Carry = Callable[[TrialSpec, int], int]
 
 
 def capacity(limit_fps: Fraction) -> Carry:
-    """Return a device that forwards at most ``limit_fps`` of all ports together, without a queue."""
+    """A device that forwards at most ``limit_fps`` of all ports together, without a queue."""
 
     def carry(spec: TrialSpec, sent: int) -> int:
         offered = sum(stream.rate_fps * len(stream.tx_ports) for stream in spec.streams)
@@ -58,7 +58,6 @@ class FakeMeasurer:
         self.announced = list(specs)
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return the counts of one trial."""
         self.specs.append(spec)
         if self.announced:
             assert self.announced.pop(0) == spec, "a method measures what it has announced"
@@ -100,7 +99,6 @@ class TrialLog(FakeMeasurer):
         self.verdicts: list[str] = []
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return the result of the other one."""
         result = self.inner.measure(spec, note)
         self.verdicts.append(note.judge(result).value if note and note.judge else "MEASURED")
         return result
@@ -119,7 +117,7 @@ class FlowMeasurer(FakeMeasurer):
         self.rx_interval_ns = rx_interval_ns
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return the counts of one trial, with a row per flow."""
+        """The counts of one trial, with a row per flow."""
         sent = {
             (stream.name, source, target): count
             for stream in spec.streams
@@ -150,7 +148,7 @@ def lossless(_: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[
 
 @contextmanager
 def open_fake_switch(topology: Topology) -> Iterator[FakeMeasurer]:
-    """Return a measurer that collapses to nothing above 4.7 Mframe/s, like the modelled switch."""
+    """A measurer that collapses to nothing above 4.7 Mframe/s, like the modelled switch."""
 
     def carry(spec: TrialSpec, sent: int) -> int:
         offered = sum(stream.rate_fps * len(stream.tx_ports) for stream in spec.streams)
@@ -161,7 +159,7 @@ def open_fake_switch(topology: Topology) -> Iterator[FakeMeasurer]:
 
 @contextmanager
 def open_wire(_: Topology) -> Iterator[FakeMeasurer]:
-    """Return a measurer that loses nothing."""
+    """A measurer that loses nothing."""
     yield FakeMeasurer()
 
 
@@ -176,7 +174,7 @@ class SlowTester(FakeMeasurer):
     """A tester that sends half of line rate and no more; the device behind it loses nothing."""
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return the counts of one trial; one above the limit is INVALID, as on targets where time is real."""
+        """The counts of one trial; one above the limit is INVALID, as on targets where time is real."""
         result = super().measure(spec, note)
         if all(2 * stream.rate_fps <= max_rate_fps(stream.frame_size_bytes, 10_000_000) for stream in spec.streams):
             return result
@@ -186,11 +184,11 @@ class SlowTester(FakeMeasurer):
 
 @contextmanager
 def open_slow_tester(_: Topology) -> Iterator[SlowTester]:
-    """Return a measurer that cannot send more than half of 10 Mbit/s."""
+    """A measurer that cannot send more than half of 10 Mbit/s."""
     yield SlowTester()
 
 
 @contextmanager
 def open_lossy(_: Topology) -> Iterator[FakeMeasurer]:
-    """Return a measurer that loses one frame in every trial."""
+    """A measurer that loses one frame in every trial."""
     yield FakeMeasurer(lambda _, sent: sent - 1)

@@ -26,11 +26,11 @@ class Machine:
         return subprocess.run(["ip", "-n", self.name, *words], check=True, capture_output=True, text=True).stdout
 
     def command(self, *words: str) -> list[str]:
-        """Return a command line that runs in the namespace; the mounts stay those of the test."""
+        """A command line that runs in the namespace; the mounts stay those of the test."""
         return ["nsenter", f"--net=/run/netns/{self.name}", *words]
 
     def state(self, interface: str) -> tuple[bool, bool]:
-        """Return whether an interface is on, and whether an offload that falsifies frames is."""
+        """Whether an interface is on, and whether an offload that falsifies frames is."""
         if shutil.which("ethtool") is None:
             pytest.skip("ethtool is not installed: apt-get install ethtool")
         flags = self.ip("-o", "link", "show", interface).partition("<")[2].partition(">")[0].split(",")
@@ -40,7 +40,7 @@ class Machine:
         return "UP" in flags, f"{OFFLOAD}: on" in shown.stdout
 
     def interfaces(self) -> set[str]:
-        """Return the names of all interfaces but the loopback."""
+        """The names of all interfaces but the loopback."""
         lines = self.ip("-o", "link").splitlines()
         return {line.split(":")[1].split("@")[0].strip() for line in lines} - {"lo"}
 

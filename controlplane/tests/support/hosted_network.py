@@ -62,6 +62,6 @@ class HostedNetwork:
         return [(port, frame) for port, _, frame in self.network.host_take(HOST)]
 
     def drops(self, node: str) -> Counter[str]:
-        """Return the drops at the ports of a node by cause."""
+        """The drops at the ports of a node by cause."""
         ports = self.network.truth()["nodes"][node]["ports"].values()
         return sum((Counter(port["drops"]) for port in ports), Counter())

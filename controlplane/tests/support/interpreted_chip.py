@@ -95,7 +95,7 @@ class InterpretedChip:
         self._until(self.pipe.is_idle)
 
     def _dues(self) -> list[int]:
-        """Return when the next slot of each stream begins that has departures left."""
+        """Time at which the next slot begins, of each stream that has departures left."""
         found = []
         for [(stream, _)], (_, arguments) in self.entries[_STREAMS]:
             clock = self.pipe.cells_of(_CLOCKS).cells.get(stream)

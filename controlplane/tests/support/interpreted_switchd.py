@@ -53,7 +53,7 @@ class InterpretedSwitchd(FakeBfSwitchd):
         self._runs.reports.clear()
 
     def _forwarded(self, sent: Sent) -> Iterable[Arrival]:
-        """Return where the device sends a frame."""
+        """Arrivals of a frame that the device forwards."""
         if not self.ports.get(sent.port, {}).get("$PORT_UP"):
             return ()
         number = self._sent_by.get(sent.port, 0)
@@ -86,7 +86,7 @@ class InterpretedSwitchd(FakeBfSwitchd):
             self._pipe.mirrors[key["$sid"]] = (values["$ucast_egress_port"], values.get("$max_pkt_len") or _UNLIMITED)
 
     def _row(self, table: dict[str, Any], entry: Any) -> tuple[int, Entry]:
-        """Return the rank of an entry, of which the smallest wins, and the entry."""
+        """The rank of an entry, of which the smallest wins, and the entry."""
         given = {field.field_id: field for field in entry.key.fields}
         rank, matches = 0, []
         for field in table["key"]:

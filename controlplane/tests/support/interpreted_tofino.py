@@ -105,7 +105,7 @@ class InterpretedTofino(FakeTofino):
             self._runs.set_row(name, place, *self._row(table, entry))
 
     def _row(self, table: p4i.Table, entry: Any) -> tuple[int, Entry]:
-        """Return the rank of an entry, of which the smallest wins, and the entry."""
+        """The rank of an entry, of which the smallest wins, and the entry."""
         given = {match.field_id: match for match in entry.match}
         matches = []
         for field in table.match_fields:

@@ -19,7 +19,7 @@ _TARGETS = {StampKind.FIRST_BIT: ("sim", 1), StampKind.SOFTWARE: ("bmv2", 1000),
 
 
 def bed(*rates_bps: int, stamps: StampKind = StampKind.FIRST_BIT, calibration: Calibration | None = None) -> Bed:
-    """Return a bed of ports with these rates, whose target has these time stamps."""
+    """A bed of ports with these rates, whose target has these time stamps."""
     target, resolution_ns = _TARGETS[stamps]
     return make_bed(
         rates_bps=rates_bps or (GIGABIT, GIGABIT),
@@ -36,13 +36,12 @@ def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> 
 
 
 def rows(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:
-    """Return the rows of a table."""
     (table,) = (table for table in outcome.tables if table.name == name)
     return table.rows
 
 
 def wires(*medians_ns: float, size: int = 128, rate_bps: int = GIGABIT) -> Calibration:
-    """Return a calibration of ports 1 -> 2, 2 -> 1."""
+    """A calibration of ports 1 -> 2, 2 -> 1."""
     run_of = CalibrationRun("cable", "00", "sim", 1.0, "2026-01-01T00:00:00+00:00", "0")
     pairs = ((1, 2), (2, 1))
     return Calibration(

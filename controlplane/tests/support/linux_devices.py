@@ -33,7 +33,7 @@ RATE_BPS = 10_000_000
 
 
 def shipped_on(topology: str, part: str = "", *changes: tuple[str, str]) -> Topology:
-    """Return a topology of the repository with slow ports and another part for its node; skip where that is missing."""
+    """A topology of the repository with slow ports and another part for its node; skip where that is missing."""
     path = TOPOLOGIES / f"{topology}.yaml"
     text = path.read_text(encoding="utf-8").replace("rate_bps: 1000000000", f"rate_bps: {RATE_BPS}")
     if part:
@@ -45,7 +45,7 @@ def shipped_on(topology: str, part: str = "", *changes: tuple[str, str]) -> Topo
 
 
 def available(topology: Topology) -> Topology:
-    """Return a topology whose parts this machine has; else skip the test with the reason."""
+    """A topology whose parts this machine has; else skip the test with the reason."""
     try:
         NetnsNetwork.check(topology)
     except P4MeshError as error:
@@ -54,7 +54,7 @@ def available(topology: Topology) -> Topology:
 
 
 def valid(measure: Callable[[], TrialResult]) -> TrialResult:
-    """Return the first trial that the tester could carry out."""
+    """The first trial that the tester could carry out."""
     reasons = []
     for _ in range(ATTEMPTS):
         result = measure()

@@ -54,22 +54,22 @@ class LivePage:
         return self._ask(path, json.dumps(data).encode(), {"content-type": "application/json", **headers})
 
     def event(self, path: str) -> Any:
-        """Return the data of the first event of a stream."""
+        """The data of the first event of a stream."""
         with urllib.request.urlopen(self.address + path.lstrip("/"), timeout=_PATIENCE_S) as stream:
             line = next(line for line in stream if line.startswith(b"data: "))
         return json.loads(line.removeprefix(b"data: "))
 
     def runs(self) -> dict[str, Any]:
-        """Return the runs that it shows, by their names."""
+        """The runs that it shows, by their names."""
         return {run["name"]: run for run in self.event("/events")["runs"]}
 
     def trials(self, name: str, first: int = 0, most: int = 200) -> Any:
-        """Return trials of the run with this name."""
+        """Trials of the run with this name."""
         key = self.runs()[name]["key"]
         return json.loads(self.get(f"/runs/{key}/trials?first={first}&most={most}").body)
 
     def memory_kb(self) -> int:
-        """Return the most memory that the server has had so far."""
+        """The most memory that the server has had so far."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 

@@ -33,7 +33,7 @@ TEST, PAUSE, FOREIGN = 0xFFFF, 0x8808, 0x88B5
 
 
 def station(port: int) -> int:
-    """Return the address that a port owns; its tag is the number of the port."""
+    """The address that a port owns; its tag is the number of the port."""
     return 0x020000000000 + port
 
 
@@ -71,7 +71,7 @@ class Arrival:
         return (self.at - self.latency) % TIME
 
     def bytes(self, run: int) -> bytes:
-        """Return the frame without its FCS."""
+        """The frame without its FCS."""
         plain = station(9).to_bytes(6, "big") + self.ether_type.to_bytes(2, "big")
         head = self.address.to_bytes(6, "big") + (self.headers[6:] or plain)
         if self.ether_type == TEST:
@@ -145,7 +145,7 @@ class FlowCells:
     arrivals: list[int] = field(default_factory=list)
 
     def record(self) -> dict[str, int]:
-        """Return the fields of ``record_t`` that belong to a flow's reception."""
+        """The fields of ``record_t`` that belong to a flow's reception."""
         jitters = [abs(b - a) for a, b in pairwise(self.latencies)]
         signed = [ipdv + IPDV_ZERO for ipdv in self.ipdvs]
         return {
@@ -216,7 +216,7 @@ class MessageCells:
             self.times.append((self.came[0].at - first, frame.at - last, frame.at - first))
 
     def record(self) -> dict[str, int]:
-        """Return the fields of a source, with smallest times as they are."""
+        """The fields of a source, with smallest times as they are."""
         found = {
             "newest": self.newest,
             "arrived": len(self.came),
@@ -245,7 +245,7 @@ class Outcome:
     """Arrivals by port, of all frames."""
 
     def spacing(self, port: int) -> int:
-        """Return the complement of the smallest distance of two frame starts on a port, 0 without two frames."""
+        """The complement of the smallest distance of two frame starts on a port, 0 without two frames."""
         starts = self.starts[port]
         gaps = [min(b - a, LARGEST) for a, b in pairwise(starts)]
         return LARGEST - min(gaps) if gaps else 0
@@ -319,7 +319,7 @@ def _measure(found: Outcome, frame: Arrival) -> None:
 
 
 def bin_of(ticks: int) -> int:
-    """Return the place of a latency: 64 bins for each power of two."""
+    """The place of a latency: 64 bins for each power of two."""
     octave = max(0, ticks.bit_length() - 6)
     return ticks if ticks < 64 else 64 * octave + (ticks >> (octave - 1)) % 64
 

@@ -49,7 +49,7 @@ _STEP = 2_000
 
 
 def _flow(*frames: tuple[int, int], port: int = 1, flow: int = 100) -> list[Arrival]:
-    """Return frames of (sequence, latency), one after the other."""
+    """Frames of (sequence, latency), one after the other."""
     return [
         Arrival(port, place * _STEP, flow=flow, sequence=sequence, latency=latency)
         for place, (sequence, latency) in enumerate(frames)
@@ -79,7 +79,7 @@ def _of_format(place: int, headers: bytes, **fields: Any) -> Arrival:
 
 
 def _formats() -> list[Arrival]:
-    """Return a frame of each format that the tester sends, one after the other."""
+    """A frame of each format that the tester sends, one after the other."""
     frames = [
         *(FORMATS[version].tagged(*tags) for version in (None, 4, 6) for tags in _TAGS),
         *(
@@ -101,12 +101,12 @@ def _formats() -> list[Arrival]:
 
 
 def _other_formats() -> list[Arrival]:
-    """Return frames in which nothing is looked for behind a header that is not understood."""
+    """Frames in which nothing is looked for behind a header that is not understood."""
     return _changed_formats((4, 21, 1), (4, 23, 6), (6, 20, 6))
 
 
 def _further_formats() -> list[Arrival]:
-    """Return frames with headers that the program for Tofino does not understand, and that for v1model does."""
+    """Frames with headers that the program for Tofino does not understand, and that for v1model does."""
     deep = (UDP_OVER_IPV4.tagged(3, 1, 2), labelled(UDP_OVER_IPV6, *_LABELS))
     return _changed_formats((4, 14, 0x46), (4, 12, 0x09), deep=deep)
 
@@ -128,7 +128,7 @@ _QUARTER = 1 << 30
 
 
 def _eight_from(sequence: int) -> list[int]:
-    """Return frames for all places of a window: tags are sequence numbers modulo 2^24, and none comes twice there."""
+    """Frames for all places of a window: tags are sequence numbers modulo 2^24, and none comes twice there."""
     first = sequence + (sequence >> 12) % 0x10_0000
     return list(range(first, first + 8))
 
@@ -147,7 +147,7 @@ _BINS = [0, 1, 62, 63, *(value for octave in range(6, 32) for value in (1 << oct
 
 
 def _messages(*frames: tuple[int, int, int], source: int = 0) -> list[Arrival]:
-    """Return frames of (message, position from 0, latency), one after the other."""
+    """Frames of (message, position from 0, latency), one after the other."""
     first = MESSAGES[source].first_flow
     return [
         Arrival(1, place * _STEP, flow=first + position, sequence=message, latency=latency)
@@ -281,7 +281,7 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
 
 
 def made() -> dict[str, Any]:
-    """Return the content that the file must have."""
+    """The content that the file must have."""
     vectors = []
     for number, (name, (control, frames)) in enumerate(SCENARIOS.items(), start=1):
         moved = [_later(frame, number * _SECOND) for frame in frames]
@@ -350,7 +350,7 @@ def _of_messages(found: Outcome) -> dict[str, Any]:
 
 
 def message_record(record: Any) -> dict[str, int]:
-    """Return a record of a source as vectors have it: times where messages are complete, the smallest as it is."""
+    """A record of a source as vectors have it: times where messages are complete, the smallest as it is."""
     found = {name: int(record[name]) for name in ("newest", "arrived", "complete", "damaged")}
     for name in ("fifo", "lilo", "filo") if found["complete"] else ():
         found[f"{name}_min"] = (1 << 64) - 1 - int(record[f"{name}_min_inverted"])
@@ -359,5 +359,5 @@ def message_record(record: Any) -> dict[str, int]:
 
 
 def text(content: dict[str, Any]) -> str:
-    """Return the file: one line per vector part, so that a change is seen."""
+    """The file: one line per vector part, so that a change is seen."""
     return json.dumps(content, indent=1) + "\n"

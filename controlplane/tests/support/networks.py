@@ -29,7 +29,7 @@ Link = tuple[str, str] | tuple[str, str, str]
 def wire(
     rates_bps: Rates = GIGABIT, latency_ns: float = 0, *, pairs: int = 1, tester: str = "", tester_port: Keys = ""
 ) -> str:
-    """Return tester ports that are cabled to each other: 1 to 2, 3 to 4, and so on."""
+    """Tester ports that are cabled to each other: 1 to 2, 3 to 4, and so on."""
     rates = _each(rates_bps, 2 * pairs)
     links = [
         {"from": f"tester:{first}", "to": f"tester:{first + 1}", "latency_ns": latency_ns}
@@ -49,7 +49,7 @@ def switch(
     device: str = "ethernet_switch",
     seed: int | None = None,
 ) -> str:
-    """Return one device between all tester ports.
+    """One device between all tester ports.
 
     ``model`` are keys of the device, ``port`` of its ports, ``tester`` of the tester, ``tester_port`` of its ports,
     ``link`` of the links.
@@ -68,7 +68,7 @@ def node(
     port: Keys = "",
     device: str = "ethernet_switch",
 ) -> Node:
-    """Return one device of a :func:`network`; ``model`` are its keys, ``port`` those of its ports."""
+    """One device of a :func:`network`; ``model`` are its keys, ``port`` those of its ports."""
     made: Node = {"name": name, "device": device, "ports": _ports(_each(rates_bps, ports), port)}
     for text in model:
         made |= _keys(text)
@@ -85,7 +85,7 @@ def network(
     seed: int | None = None,
     name: str = "network",
 ) -> str:
-    """Return a tester, devices and the links between all of them."""
+    """A tester, devices and the links between all of them."""
     return _text(
         {
             "name": name,
@@ -98,17 +98,16 @@ def network(
 
 
 def parsed(text: str) -> Topology:
-    """Return the topology that a text describes."""
     return parse_topology("test.yaml", text)
 
 
 def shipped(name: str) -> Topology:
-    """Return a topology of the repository."""
+    """A topology of the repository."""
     return load_topology(TOPOLOGIES / f"{name}.yaml")
 
 
 def changed(name: str, *replacements: tuple[str, str]) -> Topology:
-    """Return a topology of the repository with parts of its text replaced."""
+    """A topology of the repository with parts of its text replaced."""
     text = (TOPOLOGIES / f"{name}.yaml").read_text()
     for old, new in replacements:
         assert old in text, old

@@ -27,7 +27,6 @@ class OtgServer:
     process: subprocess.Popen[str]
 
     def api(self, transport: str = "http", location: str = "") -> Any:
-        """Return a client."""
         return snappi.api(location or self.places[transport], transport=transport, version_check=True)
 
 
@@ -52,7 +51,7 @@ def serving_otg(topology: Path | str, *options: str, token: str = "") -> Iterato
 
 
 def two_ports(api: Any) -> Any:
-    """Return a configuration with ports p1 and p2."""
+    """A configuration with ports p1 and p2."""
     config = api.config()
     config.ports.port(name="p1", location="1").port(name="p2", location="2")
     return config
@@ -81,7 +80,7 @@ def transmit(api: Any, state: str, *names: str) -> None:
 
 
 def flow_metrics(api: Any, *names: str) -> dict[str, Any]:
-    """Return the metrics of flows by name, by default of all."""
+    """The metrics of flows by name, by default of all."""
     request = api.metrics_request()
     request.flow.flow_names = list(names)
     return {metric.name: metric for metric in api.get_metrics(request).flow_metrics}
@@ -98,19 +97,19 @@ def ended(api: Any, name: str = "f") -> Any:
 
 
 def by_tags(metric: Any) -> dict[tuple[str, ...], Any]:
-    """Return tagged metrics by the values of their tags."""
+    """Tagged metrics by the values of their tags."""
     return {tuple(getattr(tag.value, tag.value.choice) for tag in part.tags): part for part in metric.tagged_metrics}
 
 
 def port_metrics(api: Any, *names: str) -> dict[str, Any]:
-    """Return the metrics of ports by name, by default of all."""
+    """The metrics of ports by name, by default of all."""
     request = api.metrics_request()
     request.port.port_names = list(names)
     return {metric.name: metric for metric in api.get_metrics(request).port_metrics}
 
 
 def errors_of(act: Callable[[], object]) -> Sequence[str]:
-    """Return what the server says why it does not do something."""
+    """Reasons that the server gives for not doing something."""
     try:
         act()
     except Exception as error:  # snappi raises nothing more special

@@ -11,7 +11,7 @@ LOOPBACKS = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8:1::1", "2001:db8:1::2"
 
 
 def two_speakers(api: Any, version: int = 4, *, on_loopbacks: bool = False, as_type: str = "ebgp") -> tuple[Any, Any]:
-    """Return a configuration with devices d1 and d2, and their peers peer1 and peer2."""
+    """A configuration with devices d1 and d2, and their peers peer1 and peer2."""
     config = two_ports(api)
     # The client of the test before lets its devices speak on.
     config.options.port_options.location_preemption = True

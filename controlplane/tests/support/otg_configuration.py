@@ -26,7 +26,7 @@ REALS = (0.0, 0.1, -1.0, 1e-30, 1e30, 50.0, 100.0, float("inf"), float("nan"))
 
 
 def usual() -> pb2.Config:
-    """Return a configuration that has all kinds of elements which there are."""
+    """A configuration that has all kinds of elements which there are."""
     config = pb2.Config()
     for number in (1, 2):
         config.ports.add(name=f"p{number}", location=str(number))

@@ -56,7 +56,7 @@ class Bits(Extern):
         self._take(width().value)
 
     def lookahead(self, zeros: Any) -> Any:
-        """Return what follows, in the form of a number or a struct."""
+        """The part that follows, in the form of a number or a struct."""
         before = self._value, self._left
         if isinstance(zeros, Struct):
             self.extract(lambda: zeros)
@@ -66,7 +66,7 @@ class Bits(Extern):
         return zeros
 
     def rest(self) -> bytes:
-        """Return what the parser has left."""
+        """Bytes that the parser has not read."""
         return self._value.to_bytes(self._left // 8, "big")
 
 
@@ -118,7 +118,7 @@ class Checksum(Extern):
         field(Number(self._sum, 16))
 
     def verify(self) -> Number:
-        """Return 1 for a wrong checksum."""
+        """1 for a wrong checksum."""
         return Number(self._sum != _WORD, 1)
 
     def update(self, fields: Reference, zeros_as_ones: Reference = lambda: Number(0, 1)) -> Number:
@@ -160,7 +160,7 @@ class Parser:
         self._value_sets = {name: _ValueSet(members) for name, members in value_sets.items()}
 
     def parse(self, frame: Bits) -> tuple[Struct, Struct, Struct]:
-        """Return headers, metadata of the program, and intrinsic metadata; raise TooShort for a frame that ends."""
+        """Headers, metadata of the program, and intrinsic metadata; raise TooShort for a frame that ends."""
         self.instances = {name: Checksum() for kind, _, name, _ in self.tree.instances if kind[0] == "Checksum"}
         (_, _, packet), *outputs = self.tree.parameters
         names: dict[str, Any] = {packet: frame}
@@ -199,13 +199,13 @@ class Deparser:
         )
 
     def deparse(self, headers: Struct, local: Struct, verdict: Struct) -> bytes:
-        """Return the headers in front of what the parser has left."""
+        """The headers in front of what the parser has left."""
         frame = Emitted()
         self._control.apply([lambda given=given: given for given in (frame, headers, local, verdict)])
         return frame.bytes()
 
     def take_copies(self) -> list[tuple[int, bytes]]:
-        """Return the copies of the last frame: session, and what stands in front."""
+        """The copies of the last frame: session, and what stands in front."""
         mirrors = [one for one in self._control.instances.values() if isinstance(one, Mirror)]
         found = [copy for mirror in mirrors for copy in mirror.copies]
         for mirror in mirrors:

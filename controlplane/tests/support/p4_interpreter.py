@@ -70,7 +70,7 @@ class Struct:
         self.members[name] = _like(self.members[name], value)
 
     def values(self) -> dict[str, int]:
-        """Return the values of members that are numbers."""
+        """The values of members that are numbers."""
         return {name: member.bits for name, member in self.members.items()}
 
 
@@ -94,13 +94,13 @@ class Program:
         """Constants that have been used."""
 
     def resolved(self, of_type: Node) -> Node:
-        """Return a type without the names of typedefs."""
+        """A type without the names of typedefs."""
         while of_type[0] in self.tree.types:
             of_type = self.tree.types[of_type[0]]
         return of_type
 
     def new(self, of_type: Node) -> Any:
-        """Return zeros of a type."""
+        """Zeros of a type."""
         if of_type[0] == "stack":
             return [self.new(of_type[1]) for _ in range(of_type[2])]
         name, arguments = self.resolved(of_type)
@@ -109,13 +109,13 @@ class Program:
         return Number(0, arguments[0] if arguments else 1, name == "int")
 
     def struct(self, name: str) -> Struct:
-        """Return zeros of a struct."""
+        """Zeros of a struct."""
         found = self.new((name, []))
         assert isinstance(found, Struct)
         return found
 
     def converted(self, value: Any, of_type: Node) -> Any:
-        """Return a value as a type has it."""
+        """A value as a type has it."""
         if not isinstance(value, Number):
             return value
         name, arguments = self.resolved(of_type)
@@ -199,11 +199,11 @@ class Control:
         return Control(self.program, self.program.tree.controls[name], self.entries, sizes, path)
 
     def entries_of(self, table: str) -> Sequence[Entry] | None:
-        """Return the entries that the controller has given a table; None: it has its own."""
+        """The entries that the controller has given a table; None: it has its own."""
         return self.entries.get(f"{self._path}.{table}")
 
     def own_entries_of(self, table: str) -> list[tuple[list[MatchKey | None], Node]]:
-        """Return the entries that a table has of itself: keys, None where any fits, and the call of an action."""
+        """The entries that a table has of itself: keys, None where any fits, and the call of an action."""
         if table not in self._own_entries:
             execution = Execution(self, self.constants)
             self._own_entries[table] = [
@@ -417,7 +417,7 @@ class Execution:
         return Struct({"hit": Number(0, 1)})
 
     def match_key(self, match: Node) -> MatchKey | None:
-        """Return value and mask of what an entry or a select has; None: any key fits."""
+        """Value and mask of what an entry or a select has; None: any key fits."""
         if match in (("name", "_"), ("name", "default")):
             return None
         if match[0] == "masked":
@@ -426,7 +426,7 @@ class Execution:
 
 
 def fits(key: int, match: MatchKey | None) -> bool:
-    """Return whether a key has the bits that a value and a mask ask for."""
+    """Whether a key has the bits that a value and a mask ask for."""
     return match is None or key & match[1] == match[0] & match[1]
 
 
@@ -435,7 +435,7 @@ def _all_fit(keys: Sequence[int], matches: Sequence[MatchKey | None]) -> bool:
 
 
 def _methods(prefix: str) -> dict[str, Callable[..., Any]]:
-    """Return the methods of an execution by the kind of node that they are for."""
+    """The methods of an execution by the kind of node that they are for."""
     return {name.removeprefix(prefix): of for name, of in vars(Execution).items() if name.startswith(prefix)}
 
 
@@ -444,7 +444,7 @@ _literal = cache(Number)
 
 
 def joined_bits(fields: Sequence[Number]) -> int:
-    """Return numbers one after the other."""
+    """Numbers one after the other."""
     joined = 0
     for number in fields:
         joined = joined << (number.width or 0) | number.bits
@@ -452,7 +452,7 @@ def joined_bits(fields: Sequence[Number]) -> int:
 
 
 def number_of(expression: Node) -> Number:
-    """Return the value of an expression of numbers."""
+    """The value of an expression of numbers."""
     kind, *rest = expression
     if kind == "number":
         return Number(*rest)

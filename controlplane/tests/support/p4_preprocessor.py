@@ -28,7 +28,7 @@ class Preprocessor:
         self._number_of = number_of
 
     def text_of(self, path: Path) -> str:
-        """Return the text of a file with its includes; those of the compiler, in angle brackets, are left out."""
+        """The text of a file with its includes; those of the compiler, in angle brackets, are left out."""
         lines = _COMMENT.sub(" ", path.read_text()).replace("\\\n", " ").splitlines()
         found: list[str] = []
         pending: list[str] = []
@@ -116,7 +116,7 @@ class Preprocessor:
 
 
 def _arguments(pieces: list[str], first: int) -> tuple[list[str], int]:
-    """Return the arguments of a call whose bracket is at ``first``, and the place behind it."""
+    """The arguments of a call whose bracket is at ``first``, and the place behind it."""
     depth, arguments = 0, [""]
     for place in range(first, len(pieces)):
         piece = pieces[place]

@@ -41,7 +41,7 @@ class Declaration:
 
 
 def declarations(path: Path) -> list[Declaration]:
-    """Return the declarations of a file; AssertionError for a parameter that is not a plain one."""
+    """The declarations of a file; AssertionError for a parameter that is not a plain one."""
     return [
         Declaration(kind, name, _parameters(path, parameters), _parameters(path, constructor or ""))
         for kind, name, parameters, constructor in _DECLARATION.findall(_plain(path))
@@ -49,25 +49,25 @@ def declarations(path: Path) -> list[Declaration]:
 
 
 def macro_declarations(path: Path) -> list[str]:
-    """Return the macros of a file that declare a control or a parser."""
+    """The macros of a file that declare a control or a parser."""
     directives = _DIRECTIVE.findall(_COMMENT.sub("", path.read_text()))
     return [line.split("(")[0] for line in directives if re.search(r"\b(?:control|parser)\s+\w+\s*\(", line)]
 
 
 def declared_types(path: Path) -> set[str]:
-    """Return the names of the headers, structs and typedefs of a file."""
+    """The names of the headers, structs and typedefs of a file."""
     return {struct or alias for struct, alias in _TYPE.findall(_plain(path))}
 
 
 def struct_members(path: Path) -> dict[str, dict[str, str]]:
-    """Return the members of the structs of a file with their types as they are spelt; other names of a struct, too."""
+    """The members of the structs of a file with their types as they are spelt; other names of a struct, too."""
     text = _plain(path)
     found = {name: {member: kind for kind, member in _MEMBER.findall(body)} for name, body in _STRUCT.findall(text)}
     return found | {alias: found[name] for name, alias in _ALIAS.findall(text) if name in found}
 
 
 def package_arguments(path: Path, package: str) -> set[str]:
-    """Return the controls and parsers that a file hands to the architecture, which prescribes their parameters."""
+    """The controls and parsers that a file hands to the architecture, which prescribes their parameters."""
     calls = re.findall(rf"\b{package}\s*\((.*?)\)\s*\w+\s*;", _plain(path), re.S)
     return {name for call in calls for name in re.findall(r"(\w+)\s*\(\)", call)}
 

@@ -83,7 +83,7 @@ class ProgramTree:
 
 
 def parse(text: str) -> ProgramTree:
-    """Return the declarations of a preprocessed program."""
+    """The declarations of a preprocessed program."""
     reader = _Reader(text, ProgramTree())
     while reader.place < len(reader.tokens):
         reader.declaration()
@@ -91,7 +91,6 @@ def parse(text: str) -> ProgramTree:
 
 
 def parse_expression(text: str) -> Node:
-    """Return one expression."""
     return _Reader(text, ProgramTree()).expression()
 
 

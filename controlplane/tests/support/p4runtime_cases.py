@@ -32,7 +32,7 @@ def _route(s: Schema) -> Entity:
 
 
 def table_cases(s: Schema) -> dict[str, Case]:
-    """Return wrong table entries."""
+    """Wrong table entries."""
 
     def match(entity: Entity, index: int = 0) -> p4r.FieldMatch:
         return entity.table_entry.match[index]
@@ -161,7 +161,7 @@ def table_cases(s: Schema) -> dict[str, Case]:
 
 
 def other_cases(s: Schema) -> dict[str, Case]:
-    """Return wrong entities of other kinds."""
+    """Wrong entities of other kinds."""
 
     def profile(entity: Entity) -> Entity:
         return _with(entity, lambda e: setattr(e.action_profile_member, "action_profile_id", 7))
@@ -244,7 +244,7 @@ def other_cases(s: Schema) -> dict[str, Case]:
 
 
 def read_cases(s: Schema) -> dict[str, Entity]:
-    """Return wrong requests to read."""
+    """Wrong requests to read."""
     return {
         "read_unset": Entity(),
         "read_table_unknown": _with(s.table("acl"), lambda e: setattr(e.table_entry, "table_id", 9)),

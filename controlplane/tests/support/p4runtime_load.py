@@ -36,41 +36,41 @@ def varint(number: int) -> bytes:
 
 
 def field(tag: int, content: bytes) -> bytes:
-    """Return a length-delimited field."""
+    """A length-delimited field."""
     return varint(tag << 3 | 2) + varint(len(content)) + content
 
 
 def empty_updates(length: int) -> bytes:
-    """Return a WriteRequest of so many bytes, all of them updates without content, from nobody."""
+    """A WriteRequest of so many bytes, all of them updates without content, from nobody."""
     return b"\x22\x00" * (length // 2)
 
 
 def large_update(length: int) -> bytes:
-    """Return a WriteRequest from nobody with one update of so many bytes."""
+    """A WriteRequest from nobody with one update of so many bytes."""
     return field(4, bytes(length))
 
 
 def large_value(table_id: int, length: int) -> bytes:
-    """Return a WriteRequest of the primary (election id 1) whose one match value has so many bytes."""
+    """A WriteRequest of the primary (election id 1) whose one match value has so many bytes."""
     exact = field(2, field(1, b"\x7f" * length))
     entry = b"\x08" + varint(table_id) + field(2, b"\x08\x01" + exact)
     return field(3, b"\x10\x01") + field(4, b"\x08\x01" + field(2, field(2, entry)))
 
 
 def empty_matches(table_id: int, length: int) -> bytes:
-    """Return a WriteRequest of the primary with an entry of so many bytes, all of them matches without content."""
+    """A WriteRequest of the primary with an entry of so many bytes, all of them matches without content."""
     entry = b"\x08" + varint(table_id) + b"\x12\x00" * (length // 2)
     return field(3, b"\x10\x01") + field(4, b"\x08\x01" + field(2, field(2, entry)))
 
 
 def pipeline_config(p4info: bytes, program: bytes, action: int = 1) -> bytes:
-    """Return a SetForwardingPipelineConfigRequest of the primary, by default one that only verifies."""
+    """A SetForwardingPipelineConfigRequest of the primary, by default one that only verifies."""
     config = field(1, p4info) + field(2, program)
     return field(3, b"\x10\x01") + b"\x20" + varint(action) + field(5, config)
 
 
 def many_reads(table_id: int, count: int) -> bytes:
-    """Return a ReadRequest that asks so many times for all entries of a table."""
+    """A ReadRequest that asks so many times for all entries of a table."""
     return field(2, field(2, b"\x08" + varint(table_id))) * count
 
 
@@ -96,7 +96,7 @@ class Server:
         return float("inf")
 
     def taken_mib(self) -> float:
-        """Return the largest memory ever held, above that at the start; infinite when the server has died."""
+        """The largest memory ever held, above that at the start; infinite when the server has died."""
         return self._peak_mib() - self._at_rest_mib if self._process.poll() is None else float("inf")
 
     @contextmanager

@@ -54,20 +54,20 @@ def client(switch: Switch) -> Iterator[Client]:
 
 
 def ethernet(destination: int, ether_type: int = 0x1234, source: int = 0x0A0B0C0D0E0F, payload: bytes = b"") -> bytes:
-    """Return a frame of at least 60 bytes."""
+    """A frame of at least 60 bytes."""
     frame = destination.to_bytes(6, "big") + source.to_bytes(6, "big") + ether_type.to_bytes(2, "big") + payload
     return frame.ljust(60, b"\0")
 
 
 def ipv4(destination: str, ttl: int = 64, protocol: int = 17, identification: int = 0, mac: int = 1) -> bytes:
-    """Return an IPv4 frame; the checksum is left 0."""
+    """An IPv4 frame; the checksum is left 0."""
     address = bytes(int(part) for part in destination.split("."))
     header = bytes([0x45, 0, 0, 46, *identification.to_bytes(2, "big"), 0, 0, ttl, protocol, 0, 0, 10, 0, 0, 1])
     return ethernet(mac, 0x0800, payload=header + address)
 
 
 def one_packet_in(switch: Switch, client: Client) -> PacketIn:
-    """Return the only packet-in that comes."""
+    """The only packet-in that comes."""
     switch.run()
     packets = client.take_packet_ins(1, timeout_s=5)
     assert len(packets) == 1
@@ -111,7 +111,7 @@ def write_everything(client: Client) -> list[Entity]:
 
 
 def state(client: Client) -> list[Entity]:
-    """Return all state that can be read."""
+    """All state that can be read."""
     s = client.schema
     tables = s.table("acl", counters=True, meters=True)
     tables.table_entry.table_id = 0

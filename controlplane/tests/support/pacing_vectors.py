@@ -60,7 +60,7 @@ class PacedStream:
         }
 
     def departures(self) -> list[list[int]]:
-        """Return when its frames are due behind the common start: whole ticks, and parts of 2^-32."""
+        """Times at which its frames are due behind the common start: whole ticks, and parts of 2^-32."""
         found: list[list[int]] = []
         slot = 0
         while slot < self.count and len(found) < self.end:
@@ -146,7 +146,7 @@ SCENARIOS: dict[str, Pace] = {
 
 
 def made() -> dict[str, Any]:
-    """Return what the file must hold."""
+    """The content that the file must have."""
     vectors = [_vector(name, pace) for name, pace in SCENARIOS.items()]
     return {"group": GROUP, "station": STATION, "vectors": sorted(vectors, key=lambda vector: vector["near_ticks"])}
 
@@ -175,7 +175,7 @@ def _vector(name: str, pace: Pace) -> dict[str, Any]:
 
 
 def differences_of_times(vector: dict[str, Any], found: list[list[int]], round_ticks: int) -> list[str]:
-    """Return where times of frames, by stream, are further from a vector than a round; their start is not known."""
+    """Places where times of frames, by stream, are further from a vector than a round; their start is not known."""
     wrong = []
     late = round_ticks + 2 + vector["seeds"].bit_length()
     starts = [times[0] - due[0][0] for times, due in zip(found, vector["departures"], strict=True) if times and due]
@@ -191,7 +191,7 @@ def differences_of_times(vector: dict[str, Any], found: list[list[int]], round_t
 
 
 def text(content: dict[str, Any]) -> str:
-    """Return the file: a vector on each line."""
+    """The file: a vector on each line."""
     head = {name: value for name, value in content.items() if name != "vectors"}
     lines: Iterable[str] = (json.dumps(vector) for vector in content["vectors"])
     return json.dumps(head)[:-1] + ', "vectors": [\n' + ",\n".join(lines) + "\n]}\n"

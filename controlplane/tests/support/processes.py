@@ -10,7 +10,7 @@ from p4mesh.network.namespaces import started
 
 
 def members(group: int) -> list[str]:
-    """Return the running processes of a process group."""
+    """The running processes of a process group."""
     found = []
     for entry in Path("/proc").iterdir():
         try:

@@ -89,7 +89,7 @@ class Device:
         return 100 * (1 + Fraction(min(self.tester_ppm)) / 1_000_000)
 
     def spec(self, load_pct: Fraction, longer: int = 1, frames: int = SCALED_FRAMES) -> TrialSpec:
-        """Return a scaled trial at a load."""
+        """A scaled trial at a load."""
         rate_fps = rate_at_pct(load_pct, self.frame_size_bytes, self.rate_bps)
         duration_ns = round(longer * frames * frame_time_ns(self.frame_size_bytes, self.rate_bps))
         stream = Stream(
@@ -132,7 +132,7 @@ def measured(device: Device, load_pct: Fraction) -> tuple[TrialResult, int]:
 
 
 def seeded(seed: int) -> Device:
-    """Return a device of any kind: its queues, its jitter and the traffic follow from the seed."""
+    """A device of any kind: its queues, its jitter and the traffic follow from the seed."""
     draw = random.Random(seed)
     pattern: Pattern = draw.choice((FullMesh(), FullMesh(), Pairs(), Rotate(), Broadcast(), MeshStreams()))
     ports = 2 * draw.randint(1, 2) if isinstance(pattern, Pairs) else draw.randint(2, 5)
@@ -162,7 +162,7 @@ def _forwarding(draw: random.Random) -> str:
 
 
 def _jitter(draw: random.Random, rate_bps: int, size: int) -> str:
-    """Return a model of jitter that is up to some frames long."""
+    """A model of jitter that is up to some frames long."""
     most_ns = int(draw.choice((0.1, 1, 5)) * frame_time_ns(size, rate_bps)) + 1
     kinds = (
         "",

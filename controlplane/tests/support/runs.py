@@ -66,7 +66,7 @@ def measure(topology: Topology | str, *specs: TrialSpec) -> list[TrialResult]:
 
 
 def truth(measurer: TrialEngine) -> dict[str, Any]:
-    """Return the true counts of all nodes of the simulated network that a measurer is on."""
+    """The true counts of all nodes of the simulated network that a measurer is on."""
     target = measurer.tester.target
     assert isinstance(target, SimTarget)
     counted: dict[str, Any] = target._network.truth()
@@ -74,7 +74,7 @@ def truth(measurer: TrialEngine) -> dict[str, Any]:
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    """Return the files of a run directory that do not depend on the wall clock."""
+    """The files of a run directory that do not depend on the wall clock."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name not in WALL_CLOCK}
 
 

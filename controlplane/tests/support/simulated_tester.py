@@ -51,13 +51,13 @@ class SimulatedTester:
         self.client.modify([self.client.schema.default_entry("receive_run", "set_receive_run", {"run_id": run})])
 
     def bins(self) -> dict[int, int]:
-        """Return the frames of each cell of the histogram in use."""
+        """The frames of each cell of the histogram in use."""
         first = self._vectors["histogram"]["first_cell"]
         cells = list(range(first, first + self.contract["HISTOGRAM_BINS"]))
         return {cell: data.packets for cell, data in self.client.read_counters("latency_histogram", cells)}
 
     def ipdv_bins(self, half: int) -> dict[int, int]:
-        """Return the frames of each bin of IPDV, of increases (0) or decreases (1)."""
+        """The frames of each bin of IPDV, of increases (0) or decreases (1)."""
         bins = self.contract["HISTOGRAM_BINS"]
         first = 2 * self._vectors["histogram"]["first_cell"] + half * bins
         cells = list(range(first, first + bins))

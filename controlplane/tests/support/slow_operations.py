@@ -19,7 +19,7 @@ _SECOND_NS = 1_000_000_000
 
 
 def is_too_late(asked: Mapping[str, str], started_ns: int) -> bool:
-    """Return whether a request with this metadata has no time left."""
+    """Whether a request with this metadata has no time left."""
     if "deadline_sec" not in asked and "deadline_nsec" not in asked:
         return False
     seconds, nanoseconds = divmod(time.time_ns(), _SECOND_NS)

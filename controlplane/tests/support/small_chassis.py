@@ -17,7 +17,7 @@ QUICK = ("scaled_frames=600", "learning_wait_ms=1", "settle_ms=1", "restabilise_
 
 
 def smaller(name: str, **keys: object) -> Topology:
-    """Return the first ports of a chassis, with smaller modules, and other values of some keys."""
+    """The first ports of a chassis, with smaller modules, and other values of some keys."""
     text = (TOPOLOGIES / f"{name}.yaml").read_text()
     lines = [line for line in text.splitlines() if not re.match(r"      - \{port: (9|[1-3][0-9]),", line)]
     small = "\n".join(lines).replace("1-32", f"1-{PORTS}").replace("ports_per_module: 16", "ports_per_module: 4")
@@ -29,5 +29,4 @@ def smaller(name: str, **keys: object) -> Topology:
 
 
 def rows(outcome: Outcome, name: str) -> list[dict[str, object]]:
-    """Return the rows of a table."""
     return [dict(row) for table in outcome.tables if table.name == name for row in table.rows]

@@ -51,7 +51,7 @@ typedef bit<10> MirrorId_t;
 
 @cache
 def program_of(chip: str, p4src: Path = P4SRC) -> Program:
-    """Return the sources for a chip or a profile."""
+    """The sources for a chip or a profile."""
     defines = {"__TARGET_TOFINO__": (CHIPS | PROFILES)[chip], "PIPES": 2, "IPDV": int(chip in PROFILES)}
     preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)).value)
     tree = parse(_ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4"))
@@ -79,7 +79,7 @@ class _Gress:
         self.parameters = self.control.tree.parameters
 
     def run(self, intrinsic: Struct, gap_bits: int, frame: bytes, time: int) -> tuple[dict[str, Struct], bytes]:
-        """Return the metadata of the architecture by their types, and the frame as it leaves."""
+        """The metadata of the architecture by their types, and the frame as it leaves."""
         head = list(intrinsic.members.values())
         size = sum(number.width for number in head)
         self.program.frame_bytes = len(frame) + _FCS_BYTES
@@ -162,7 +162,7 @@ class TnaPipe:
         self.now = max(self.now, until)
 
     def read(self, first: int, cells: int = 1, *, clear: bool = False, silent: bool = False) -> list[bytes]:
-        """Return the reports of a reading frame, behind their packet-in headers."""
+        """The reports of a reading frame, behind their packet-in headers."""
         constants = self.program.constants
         flags = constants["FLAG_CLEAR"] * clear | constants["FLAG_SILENT"] * silent
         self.to_controller.clear()
@@ -172,7 +172,7 @@ class TnaPipe:
         return [frame[head:] for frame in self.to_controller]
 
     def counter(self, name: str) -> dict[int, int]:
-        """Return the frames of each cell of a counter, by its name such as ``TesterEgress.transmit_reason``."""
+        """The frames of each cell of a counter, by its name such as ``TesterEgress.transmit_reason``."""
         total: dict[int, int] = {}
         for pipe in range(len(self._ingress)):
             for cell, frames in self.cells_of(name, pipe).items():
@@ -180,7 +180,7 @@ class TnaPipe:
         return total
 
     def cells_of(self, name: str, pipe: int = 0) -> Any:
-        """Return a counter or a register of a pipe."""
+        """A counter or a register of a pipe."""
         gress, *path = name.split(".")
         found: Any = {"TesterIngress": self._ingress, "TesterEgress": self._egress}[gress][pipe].control
         for part in path:
@@ -202,11 +202,11 @@ class TnaPipe:
         self.now += later
 
     def seeds(self) -> int:
-        """Return the number of seeds in the loops."""
+        """The number of seeds in the loops."""
         return sum(frame[0] == self.program.constants["KIND_SEED"] for _, _, _, frame in self._arrivals)
 
     def is_idle(self) -> bool:
-        """Return whether nothing but seeds is on its way."""
+        """Whether nothing but seeds is on its way."""
         return self.seeds() == len(self._arrivals)
 
     # The way of a frame

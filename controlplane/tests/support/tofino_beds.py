@@ -38,7 +38,7 @@ LATENCY_NS = 1000
 def switch(
     *, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0, devices: Mapping[int, int] = DEVICE_PORTS
 ) -> Device:
-    """Return a device that knows every station; frame n of a port takes LATENCY_NS + step_ns * (n mod 4)."""
+    """A device that knows every station; frame n of a port takes LATENCY_NS + step_ns * (n mod 4)."""
 
     def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
         # Station n has the address 00:01:AA:00:0n:00 (RFC 2544 bound to methodology 0.4).
@@ -53,23 +53,23 @@ def _station_number(mac: bytes) -> int:
 
 
 def p4runtime_text(address: str, *, more: str = "", ports: Sequence[int] = tuple(DEVICE_PORTS.values())) -> str:
-    """Return the topology of a switch with P4Runtime; ``more`` are further keys of the switch."""
+    """The topology of a switch with P4Runtime; ``more`` are further keys of the switch."""
     return _text(f'chip: tofino1, address: "{address}", device_config: p4mesh.bin{more}', ports)
 
 
 def bfrt_text(address: str, more: str = "") -> str:
-    """Return the topology of a switch with BF Runtime; ``more`` are further keys of the switch."""
+    """The topology of a switch with BF Runtime; ``more`` are further keys of the switch."""
     keys = f'chip: tofino1, api: bfrt, address: "{address}", cpu_interface: bf_pci0{more}'
     return _text(keys, tuple(DEVICE_PORTS.values()))
 
 
 def p4runtime_topology(program: Path, address: str, **options: Any) -> Topology:
-    """Return the topology of :func:`p4runtime_text`, as a file beside its program."""
+    """The topology of :func:`p4runtime_text`, as a file beside its program."""
     return parse_topology(str(program.with_name("wedge.yaml")), p4runtime_text(address, **options))
 
 
 def bfrt_topology(address: str, more: str = "") -> Topology:
-    """Return the topology of :func:`bfrt_text`."""
+    """The topology of :func:`bfrt_text`."""
     return parse_topology("wedge.yaml", bfrt_text(address, more))
 
 
@@ -77,7 +77,7 @@ FRONT_LOOP = ", front_loops: [{device_port: 24, rate_bps: 400000000000}]"
 
 
 def tofino_2_text(address: str, loops: str = FRONT_LOOP, rate_bps: int = 400 * networks.GIGABIT) -> str:
-    """Return four ports of an AS9516-32D in three pipes, and ``loops`` beside the recirculation port."""
+    """Four ports of an AS9516-32D in three pipes, and ``loops`` beside the recirculation port."""
     return f"""
 name: as9516
 tester:
@@ -91,7 +91,7 @@ links: [{{from: "tester:1-4", to: "dut:1-4"}}]
 
 
 def tofino_2_topology(address: str, loops: str = FRONT_LOOP) -> Topology:
-    """Return the topology of :func:`tofino_2_text` with ports of 400 Gbit/s."""
+    """The topology of :func:`tofino_2_text` with ports of 400 Gbit/s."""
     return parse_topology("as9516.yaml", tofino_2_text(address, loops))
 
 
@@ -103,7 +103,7 @@ CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] =
 
 
 def switch_of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:
-    """Return a bf_switchd whose CPU interface the target opens, and whose drops at ports are those of now."""
+    """A bf_switchd whose CPU interface the target opens, and whose drops at ports are those of now."""
     kind: type[FakeBfSwitchd] = options.pop("kind", FakeBfSwitchd)
     chip = kind(device, options.pop("program", BFRT_PROGRAM), **options)
     monkeypatch.setattr(tofino, "PacketSocket", lambda interface: CpuInterface(chip))
@@ -112,7 +112,7 @@ def switch_of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: A
 
 
 def mesh(frames: int = 60, **options: Any) -> TrialSpec:
-    """Return a trial in which every port sends to every other one."""
+    """A trial in which every port sends to every other one."""
     ports = tuple(DEVICE_PORTS)
     stream = Stream("mesh", 128, Fraction(1_000_000), frames, FullMesh(), ports, ports)
     spec = TrialSpec("mesh", (stream,), frames * 1000, Learning(enabled=False), settle_ns=MS, restabilise_ns=0)

@@ -244,5 +244,5 @@ class TofinoChip(ABC):
 
 
 def _winner(entries: Iterable[Entry]) -> Entry | None:
-    """Return the entry that wins of those that match."""
+    """The entry that wins of those that match."""
     return max(entries, key=lambda entry: entry["rank"], default=None)

@@ -56,7 +56,7 @@ class Modifier:
     mask: int = 0
 
     def addend(self, departure: int) -> int:
-        """Return what is added at a departure since the start of the transmitter."""
+        """Number that is added at a departure since the start of the transmitter."""
         place = departure % (len(self.values) or self.count)
         if self.values:
             return self.values[place]
@@ -66,7 +66,7 @@ class Modifier:
         return zlib.crc32(self.seed.to_bytes(4, "big") + place.to_bytes(4, "big")) & self.mask
 
     def entries(self, transmitter: int, first_entry: int) -> list[dict[str, Any]]:
-        """Return the entries that the controller makes of it."""
+        """The entries that the controller makes of it."""
         table = f"TesterEgress.transmission.modifier_{self.letter}"
         params = {"field_code": FIELDS[self.field], "last_step": (len(self.values) or self.count) - 1}
         if self.values:
@@ -103,7 +103,7 @@ class Transmitter:
     """False: the entries of the modifiers are there, and the transmitter does not use them."""
 
     def entries(self, version: int | None) -> list[dict[str, Any]]:
-        """Return its entry, and those of its modifiers."""
+        """Its entry, and those of its modifiers."""
         params = {
             "first": self.first,
             "last": self.positions - 1,
@@ -159,12 +159,12 @@ def _address(version: int | None, ipv4: int, ipv6: int) -> dict[str, int]:
 
 
 def _station(entry: int) -> tuple[int, int, int, int]:
-    """Return MAC, IPv4 and IPv6 address, and receiver tag of an entry of the destination lists."""
+    """MAC, IPv4 and IPv6 address, and receiver tag of an entry of the destination lists."""
     return 0x0200_0000_0100 + entry, _IPV4 + entry, _IPV6 + entry, 1 + entry % 200
 
 
 def stations() -> list[dict[str, Any]]:
-    """Return the entries of all stations."""
+    """The entries of all stations."""
     found = []
     for version, entries in _ENTRIES.items():
         for entry in entries:
@@ -297,7 +297,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def made() -> dict[str, Any]:
-    """Return what the file must hold."""
+    """The content that the file must have."""
     vectors = [_vector(1 + number % 255, name, what) for number, (name, what) in enumerate(SCENARIOS.items())]
     return {"stations": stations(), "vectors": vectors}
 
@@ -342,7 +342,7 @@ def _vector(run: int, name: str, what: Scenario) -> dict[str, Any]:
 
 
 def _frame(what: Scenario, entry: int, added: list[tuple[str, int]], signature: bytes) -> bytes:
-    """Return the frame to the station of an entry, with what modifiers add to fields."""
+    """The frame to the station of an entry, with what modifiers add to fields."""
     version = ip_version_of(what.frame)
     head = bytearray(headers_of(what.frame, what.frame_bytes))
     l3, udp = 14 + 4 * (len(what.frame.vids) + len(what.frame.all_of(Mpls))), len(head) - _UDP_BYTES
@@ -377,7 +377,7 @@ def _frame(what: Scenario, entry: int, added: list[tuple[str, int]], signature: 
 
 
 def unstamped(frame: bytes, headers_bytes: int) -> bytes | None:
-    """Return a frame that was sent with its transmit time and its check as 0; None when the check is wrong."""
+    """A frame that was sent with its transmit time and its check as 0; None when the check is wrong."""
     signature = frame[headers_bytes : headers_bytes + SIGNATURE_BYTES]
     if checksum(signature) != 0:
         return None
@@ -386,7 +386,7 @@ def unstamped(frame: bytes, headers_bytes: int) -> bytes | None:
 
 
 def text(content: dict[str, Any]) -> str:
-    """Return the file: a vector on each line."""
+    """The file: a vector on each line."""
     head = {name: value for name, value in content.items() if name != "vectors"}
     lines: Iterable[str] = (json.dumps(vector) for vector in content["vectors"])
     return json.dumps(head)[:-1] + ', "vectors": [\n' + ",\n".join(lines) + "\n]}\n"

@@ -31,7 +31,7 @@ PAGES = [page for page in _PAGES if page not in PAGES_ON_DEVICES]
 
 
 def steps(block: str) -> list[tuple[str, list[str]]]:
-    """Return the commands of a block, each with the lines that the page shows of its output."""
+    """The commands of a block, each with the lines that the page shows of its output."""
     found: list[tuple[str, list[str]]] = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -42,7 +42,7 @@ def steps(block: str) -> list[tuple[str, list[str]]]:
 
 
 def first_difference(shown: list[str], printed: list[str]) -> str | None:
-    """Return the first line of the page that does not come where the page shows it; ``...`` stands for any lines."""
+    """The first line of the page that does not come where the page shows it; ``...`` stands for any lines."""
     place, may_skip = 0, False
     for line in shown:
         if line == _ELIDED:

@@ -244,7 +244,7 @@ def test_the_switch_forwards_files_and_ends_on_a_signal(
 
 
 def wait_for_frames(path: Path, count: int, timeout_s: float = 20.0) -> list[bytes]:
-    """Return the frames of an output once there are so many, or when no more come."""
+    """The frames of an output once there are so many, or when no more come."""
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
         frames = read_pcap(path) if path.exists() and path.stat().st_size >= 24 else []

@@ -49,7 +49,7 @@ def measured(chip: FakeBfSwitchd, spec: TrialSpec = SPEC) -> TrialResult:
 
 
 def reason_after(monkeypatch: pytest.MonkeyPatch, moves: Callable[[FakeBfSwitchd, int], bool]) -> str:
-    """Return why a trial is INVALID in which ``moves`` is told of each frame, and may keep it from the program."""
+    """Reason why a trial is INVALID in which ``moves`` is told of each frame, and may keep it from the program."""
     chips: list[FakeBfSwitchd] = []
     forward = switch()
 

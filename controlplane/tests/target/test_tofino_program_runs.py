@@ -86,7 +86,7 @@ PROFILES = {
 
 
 def snooping_switch(devices: Mapping[int, int]) -> Device:
-    """Return a device that forwards groups to the ports from which reports have come, and loses every fifth frame."""
+    """A device that forwards groups to the ports from which reports have come, and loses every fifth frame."""
     forward = switch(lost=lambda n: n % 5 == 4, step_ns=8, devices=devices)
     members: set[int] = set()
 

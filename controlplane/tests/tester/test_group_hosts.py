@@ -74,7 +74,7 @@ def groups_of(version: Version, count: int) -> list[IPv4Address | IPv6Address]:
 
 
 def run(given: GroupHosts, until_ns: int) -> list[tuple[int, int, Packet]]:
-    """Return (time, port, packet) of all that is sent up to a time."""
+    """(time, port, packet) of all that is sent up to a time."""
     sent: list[tuple[int, int, Packet]] = []
     while (due_ns := given.next_event()) is not None and due_ns <= until_ns:
         sent += [(due_ns, port, Ether(frame)) for port, frame, _ in given.on_time(due_ns)]
@@ -82,7 +82,7 @@ def run(given: GroupHosts, until_ns: int) -> list[tuple[int, int, Packet]]:
 
 
 def told(packet: Packet) -> list[tuple[str, str, list[str]]]:
-    """Return (kind, group, sources) of the records of a packet."""
+    """(kind, group, sources) of the records of a packet."""
     if IGMPv3_MR in packet:
         return [(KINDS[r.rtype], r.maddr, list(r.srcaddrs)) for r in packet[IGMPv3_MR].records]
     if ICMPv6MLReport2 in packet:
@@ -104,7 +104,7 @@ def told(packet: Packet) -> list[tuple[str, str, list[str]]]:
 
 
 def query(version: Version, group: str = "", sources: tuple[str, ...] = ()) -> bytes:
-    """Return a query as Scapy builds it, to be answered within 10 s."""
+    """A query as Scapy builds it, to be answered within 10 s."""
     if version.ip_version == 4:
         header: Packet = Ether(src=ROUTER, dst="01:00:5e:00:00:01") / IP(src="198.18.1.1", dst="224.0.0.1", ttl=1)
         header[IP].proto = 2

@@ -26,7 +26,7 @@ ALL = [(version, action) for version, actions in FRAMES.items() for action in ac
 
 
 def comparable(frame: bytes) -> bytes:
-    """Return a frame without padding: the kernel leaves it to the interface."""
+    """A frame without padding: the kernel leaves it to the interface."""
     if frame[12:14] == b"\x08\x00":
         return frame[: 14 + int.from_bytes(frame[16:18], "big")]
     return frame[: 14 + 40 + int.from_bytes(frame[18:20], "big")]
@@ -37,7 +37,7 @@ def captured(version: str, action: str) -> list[bytes]:
 
 
 def said(version: Version) -> dict[str, list[bytes]]:
-    """Return the frames of our host for each action of the capture, one action 100 s after the other."""
+    """The frames of our host for each action of the capture, one action 100 s after the other."""
     # The kernel repeats a report of the older versions at a random time in 10 s, and a leave never.
     times = 2 if version.has_records else 1
     hosts = group_hosts([HOST], version, joins_per_s=1000, robustness=times, seed=1).hosts
@@ -83,7 +83,7 @@ def test_our_host_says_byte_for_byte_what_the_kernel_says(version: str, action: 
 
 
 def asked_after(version: Version, frame: bytes) -> list[bytes]:
-    """Return the questions of a querier that hears a frame, without its general query."""
+    """The questions of a querier that hears a frame, without its general query."""
     given = querier(station(2), version, 0, interval_ns=100 * SECOND_NS, robustness=1).hosts
     given.on_time(0)
     given.on_frame(2, frame, 1)

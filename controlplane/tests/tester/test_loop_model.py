@@ -46,7 +46,7 @@ def topology_of(loop: LoopModel, tick_ps: int = 1) -> Topology:
 
 
 def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
-    """Return the time of ROUNDS rounds: the difference of two runs, in which their starts cancel."""
+    """The time of ROUNDS rounds: the difference of two runs, in which their starts cancel."""
     return _departing_ps(loop, size, seeds, 3 + ROUNDS) - _departing_ps(loop, size, seeds, 3)
 
 

@@ -26,7 +26,7 @@ def plan_of(pattern: Pattern, tx: tuple[int, ...], rx: tuple[int, ...], **change
 
 
 def visited(plan: Plan, port: int, frames: int) -> list[int]:
-    """Return the destination ports of the first frames of a port, by the arithmetic of the program."""
+    """The destination ports of the first frames of a port, by the arithmetic of the program."""
     (transmitter,) = [t for t in plan.streams[0].transmitters if t.port == port]
     places = []
     for k in range(frames):

@@ -35,7 +35,7 @@ def given_querier(version: Version) -> Querier:
 
 
 def run(given: Querier, until_ns: int) -> list[tuple[int, Packet]]:
-    """Return (time, packet) of all that is sent up to a time."""
+    """(time, packet) of all that is sent up to a time."""
     sent: list[tuple[int, Packet]] = []
     while (due_ns := given.next_event()) is not None and due_ns <= until_ns:
         sent += [(due_ns, Ether(frame)) for _, frame, _ in given.on_time(due_ns)]
@@ -43,7 +43,7 @@ def run(given: Querier, until_ns: int) -> list[tuple[int, Packet]]:
 
 
 def asked(version: Version, packet: Packet) -> tuple[str, list[str], int]:
-    """Return the group, the sources and the response time in ms."""
+    """The group, the sources and the response time in ms."""
     if version is Version.IGMPV2:
         return packet[IGMP].gaddr, [], packet[IGMP].mrcode * 100
     if version is Version.IGMPV3:
@@ -58,7 +58,7 @@ def asked(version: Version, packet: Packet) -> tuple[str, list[str], int]:
 
 
 def left(version: Version, group: str, source: str = "") -> bytes:
-    """Return the message of a host that no longer receives a group, or a sender of it, as Scapy builds it."""
+    """The message of a host that no longer receives a group, or a sender of it, as Scapy builds it."""
     kind, sources = (BLOCK_OLD, [source]) if source else (TO_INCLUDE, [])
     if version.ip_version == 4:
         header: Packet = Ether(src=station(2).mac.hex(":")) / IP(src=str(station(2).ipv4), dst="224.0.0.22", ttl=1)

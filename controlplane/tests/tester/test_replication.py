@@ -32,7 +32,7 @@ def test_a_queue_grows_by_what_comes_while_copies_are_made() -> None:
 
 
 def planned(rate_fps: int, loops: tuple[LoopModel, ...]) -> Plan:
-    """Return one stream to 16 ports in each loop."""
+    """One stream to 16 ports in each loop."""
     limits = Limits.of(load_contract(), TICK_PS, loops[0], "tofino")
     streams = [Stream(f"s{n}", 64, Fraction(rate_fps), 1000, FullMesh(), PORTS, PORTS) for n in range(len(loops))]
     plan = make_plan(streams, limits, RATES)

@@ -42,7 +42,7 @@ def begin(instrument: tester.Tester, name: str) -> None:
 
 
 def frames(instrument: tester.Tester, name: str) -> tuple[int, int]:
-    """Return the frames of a stream that were sent and received, by a reading of this stream alone."""
+    """The frames of a stream that were sent and received, by a reading of this stream alone."""
     flows = count_flows(instrument.loaded, instrument.read(name), instrument.tick_ps, name)
     assert {flow.stream for flow in flows} == {name}
     return sum(flow.tx_frames for flow in flows), sum(flow.rx_frames for flow in flows)

@@ -244,7 +244,7 @@ def test_the_document_of_keys_is_fresh() -> None:
 
 
 def defaults_of(rule: dict[str, Any]) -> dict[str, Any]:
-    """Return a mapping with every default of a rule of the schema, and with the mappings that need nothing else."""
+    """A mapping with every default of a rule of the schema, and with the mappings that need nothing else."""
     found = {key: value["default"] for key, value in rule["properties"].items() if "default" in value}
     for key, value in rule["properties"].items():
         if value.get("type") == "object" and not value.get("required") and "minProperties" not in value:

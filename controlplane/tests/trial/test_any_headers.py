@@ -78,7 +78,7 @@ REWRITER = "p4-rewriter-2ports"
 
 
 def chosen(frames: list[Frame], depth: int) -> list[Frame]:
-    """Return all frames, or a sample that is the same every time."""
+    """All frames, or a sample that is the same every time."""
     if os.environ.get("P4MESH_ALL_HEADERS") or len(frames) <= SAMPLE:
         return frames
     return random.Random(depth).sample(frames, SAMPLE)

@@ -42,7 +42,7 @@ def trial(ip_version: int, prefix_bits: int, number: int = 1) -> TrialSpec:
 
 
 def to_networks(ip_version: int, networks: int) -> TrialSpec:
-    """Return a full mesh in which every port sends to one network of each other port."""
+    """A full mesh in which every port sends to one network of each other port."""
     ports = (1, 2, 3, 4)
     stream = Stream(
         "s",

@@ -71,7 +71,7 @@ def measured(stamps: dict[int, PortStamps], spec: TrialSpec = SPEC, *model: str)
 
 
 def without(latency: LatencyStats | None, delay_ns: float, smallest_ns: float) -> list[float]:
-    """Return the average of a latency, less a delay; and maximum, percentiles and minimum, less the smallest delay."""
+    """The average of a latency, less a delay; and maximum, percentiles and minimum, less the smallest delay."""
     assert latency is not None
     average_ns = latency.sum_ns / latency.count - delay_ns
     single = [latency.max_ns, *(value for _, value in latency.percentiles_ns), latency.min_ns]

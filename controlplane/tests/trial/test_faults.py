@@ -65,7 +65,7 @@ def capture(
 
 
 def check_sum(signature: bytes) -> int:
-    """Return the ones' complement sum over a signature: all ones for a good one."""
+    """The ones' complement sum over a signature: all ones for a good one."""
     total = sum(int.from_bytes(signature[at : at + 2], "big") for at in range(0, 18, 2))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -160,7 +160,7 @@ def test_misdirected_frames_have_the_address_of_their_port_and_the_payload_of_an
 
 
 def two_hubs(outage: str) -> str:
-    """Return ports 1 and 2 on one switch, 3 and 4 on another one; the cable between them fails. Both flood."""
+    """Ports 1 and 2 on one switch, 3 and 4 on another one; the cable between them fails. Both flood."""
     hubs = (node(name, "learning: false, latency_ns: 500", ports=3) for name in ("west", "east"))
     links: list[Link] = [("tester:1-2", "west:1-2"), ("tester:3-4", "east:1-2")]
     return network(*hubs, links=[*links, ("west:3", "east:3", f"outages: [{{{outage}}}]")])

@@ -34,7 +34,7 @@ def device() -> Iterator[TrialEngine]:
 
 
 def trial(version: Version, groups: tuple[GroupRange, ...], frames: int = 40, rate_fps: int = 10_000) -> TrialSpec:
-    """Return a trial from port 1 whose members are those of ``groups``."""
+    """A trial from port 1 whose members are those of ``groups``."""
     stream = Stream(
         "groups", 128, Fraction(rate_fps), frames, Multicast(groups), (1,), (2, 3), FORMATS[version.ip_version]
     )

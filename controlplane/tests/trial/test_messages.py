@@ -37,7 +37,7 @@ NO_LEARNING = Learning(enabled=False)
 
 
 def slow_port_2() -> str:
-    """Return the switch with port 2 at 100 Mbit/s."""
+    """The switch with port 2 at 100 Mbit/s."""
     return store_and_forward(rates_bps=(10**9, 10**8, 10**9, 10**9))
 
 
@@ -48,7 +48,7 @@ def store_and_forward(*model: str, **options: Any) -> str:
 
 
 def messages(pattern: Message, rx: tuple[int, ...], count: int, tx: tuple[int, ...] = (1,)) -> Stream:
-    """Return ``count`` messages per port, 1,000 a second."""
+    """``count`` messages per port, 1,000 a second."""
     frames = pattern.frames
     return Stream("m", SIZE, Fraction(1000 * frames), count * frames, pattern, tx, rx, burst=Burst(frames))
 

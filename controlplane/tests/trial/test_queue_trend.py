@@ -25,7 +25,7 @@ GAP_OF_16_BYTES = 128
 
 
 def trend_at(device: Device, excess_ppm: float) -> QueueTrend:
-    """Return the trend at a load that is this much above the sustained one, with no frame lost."""
+    """The trend at a load that is this much above the sustained one, with no frame lost."""
     result, _ = measured(device, device.sustained_pct * (1 + Fraction(excess_ppm) * PPM))
     assert result.lost_frames == 0, result
     assert result.queues is not None

@@ -35,13 +35,13 @@ def plan() -> Plan:
 
 
 def waits(arrivals: Waits) -> Waits:
-    """Return how many slots the frames of each slot wait: what has come less what was sent, never below nothing."""
+    """Number of slots that the frames of each slot wait: what has come less what was sent, never below nothing."""
     ahead = np.cumsum(arrivals - 1.0)
     return ahead - np.minimum.accumulate(np.minimum(ahead, 0))
 
 
 def trend_of(plan: Plan, wait_slots: Waits) -> QueueTrend:
-    """Return the trend of one frame per slot with these waits."""
+    """The trend of one frame per slot with these waits."""
     (cell,) = (flow.cell for flow in plan.flows)
     latency = (SLOT_TICKS * wait_slots).astype(np.int64) + 5000
     sums = np.cumsum(latency)

@@ -119,7 +119,7 @@ def test_the_router_is_host_1_of_the_stations_network(port: int) -> None:
 
 
 def answer(frame: bytes, port: int) -> Packet | None:
-    """Return what the station of a port answers."""
+    """Answer of the station of a port."""
     answers = [Ether(leaving.frame) for leaving in station_hosts([station(port)]).on_frame(port, frame, 0)]
     return answers[0] if answers else None
 

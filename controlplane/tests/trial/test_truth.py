@@ -36,7 +36,7 @@ def mesh(size: int, ports: int, load_pct: Fraction, frames: int, rate_bps: int =
 
 
 def fine_wire(rate_bps: int, tick_ps: int = 1000, loop_bps: int = 400 * 10**9, latency_ns: float = DELAY_NS) -> str:
-    """Return a wire between two ports of a tester whose loop is short."""
+    """A wire between two ports of a tester whose loop is short."""
     loop = f"clock_tick_ps: {tick_ps}, loop: {{rate_bps: {loop_bps}, latency_ns: 400}}"
     return wire(rate_bps, latency_ns, tester=loop)
 

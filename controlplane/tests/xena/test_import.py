@@ -50,7 +50,7 @@ def imported(data: dict[str, Any]) -> Imported:
 
 
 def runs_of(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the tests that run, by name."""
+    """The tests that run, by name."""
     run = yaml.safe_load(imported(data).run)
     return {entry.get("name", entry["test"]): entry for entry in run["tests"]}
 
@@ -63,7 +63,7 @@ def sub_tests(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def with_roles(data: dict[str, Any], topology: str, direction: str, roles: list[str]) -> dict[str, Any]:
-    """Return the file with one rate test, whose first ports have these roles."""
+    """The file with one rate test, whose first ports have these roles."""
     data = copy.deepcopy(data)
     (only,) = sub_tests(data)[:1]
     ports = [entity["ItemID"] for entity in data["PortHandler"]["EntityList"]]
@@ -246,7 +246,7 @@ def test_a_password_is_not_shown() -> None:
 
 
 def changes(found: Imported) -> dict[str, str]:
-    """Return the keys that change the measurement, without their place, with the reasons."""
+    """The keys that change the measurement, without their place, with the reasons."""
     return {item.key.rpartition(".")[2]: item.reason for item in found.left_out if item.changes_measurement}
 
 

@@ -230,7 +230,7 @@ def test_a_router_is_measured_under_every_modifier(modifier: str, frame_format: 
 
 
 def with_networks(networks: int) -> Topology:
-    """Return the router with routes to 10.R.N.0/24 for R below ``networks`` behind every port."""
+    """The router with routes to 10.R.N.0/24 for R below ``networks`` behind every port."""
     routes = "".join(
         f"      - {{table: route_ipv4, key: {{destination: {{value: '0x0a{r:02x}{port:02x}00', prefix_bits: 24}}}}, "
         f"action: to_next_hop, params: [{port}]}}\n"

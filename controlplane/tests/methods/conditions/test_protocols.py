@@ -95,7 +95,7 @@ def test_a_frame_too_small_for_its_headers_is_refused_with_the_minimum(name: str
 
 
 def headers_behind_ipv6(name: str) -> tuple[int, bytes]:
-    """Return the type of the first header behind IPv6, and the bytes behind IPv6."""
+    """The type of the first header behind IPv6, and the bytes behind IPv6."""
     test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", f"extension_headers={name}"))
     packet = headers_of(frame_of(parameters), 256)

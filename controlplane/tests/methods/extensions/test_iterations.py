@@ -58,13 +58,12 @@ class Losing(FlowMeasurer):
         self.iteration = iteration
 
     def carried(self, spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
-        """Return the frames of each flow that arrive."""
+        """The frames of each flow that arrive."""
         first = spec.streams[0]
         light = first.rate_fps <= max_rate_fps(first.frame_size_bytes, 10**9) / 10
         return {key: count if light else count - count // (1 + self.iteration) for key, count in sent.items()}
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return the counts of one trial."""
         result = super().measure(spec, note)
         if spec.memberships is not None and (change := spec.memberships.change) is not None:
             return self._told(result, change)
@@ -73,7 +72,7 @@ class Losing(FlowMeasurer):
         return replace(result, outages=(Outage(spec.streams[0].name, 1, 2, 10**6, 10 * self.iteration, 0, 0, 10**6),))
 
     def _told(self, result: TrialResult, change: MembershipChange) -> TrialResult:
-        """Return the result of a device that acts on the reports of hosts after 1 ms, or 2 ms."""
+        """The result of a device that acts on the reports of hosts after 1 ms, or 2 ms."""
         acted_ns = change.at_ns + 1_000_000 * self.iteration
         flows = tuple(
             replace(flow, first_rx_ns=acted_ns, last_rx_ns=acted_ns, tail_lost_frames=1) for flow in result.flows

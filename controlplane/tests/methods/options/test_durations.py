@@ -48,7 +48,6 @@ class OneFrameLost(FlowMeasurer):
     """A wire; a device that is reset loses a frame."""
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return the counts of one trial."""
         result = super().measure(spec, note)
         if spec.interruption is None:
             return result

@@ -23,7 +23,7 @@ MESH, PAIRS, LEARNING = "rfc2889.fully_meshed", "rfc2544.throughput", "rfc2889.a
 
 
 def another(parameter: Parameter, value: str) -> str:
-    """Return another valid value."""
+    """Another valid value."""
     if parameter.kind is Kind.BOOLEAN:
         return "true" if value == "false" else "false"
     if parameter.kind is Kind.CHOICE:
@@ -34,13 +34,13 @@ def another(parameter: Parameter, value: str) -> str:
 
 
 def trials_of(test: str, settings: tuple[str, ...], out: Path) -> list[StoredTrial]:
-    """Return what a run on a fake switch measured."""
+    """Trials of a run on a fake switch."""
     run(RunOptions(test, WRS, "512", settings, out, jobs=1, opener="support.fakes:open_fake_switch"))
     return [replace(trial, spec=_asked(trial.spec)) for trial in read_run(out).trials]
 
 
 def _asked(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a question without the lengths of a reset and of learning that it does not ask for."""
+    """A question without the lengths of a reset and of learning that it does not ask for."""
     reset, learning = spec["reset"]["action"], spec["learning"]
     return {**spec, "reset": reset, "learning": learning if learning["enabled"] else None}
 

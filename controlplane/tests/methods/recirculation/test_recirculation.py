@@ -103,7 +103,7 @@ def test_a_device_that_does_not_recover_is_a_fail(tmp_path: Path) -> None:
 
 
 def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUnit:
-    """Return a case whose repetitions have these latencies and this jitter."""
+    """A case whose repetitions have these latencies and this jitter."""
     each = tuple(
         Repetition(
             state=Verdict.MEASURED,

@@ -58,7 +58,7 @@ RATES_BPS = (10**8, 10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11, 4 * 10**11)
 
 
 def mesh_of(ports: int, rate_bps: int, *settings: str, size: int = 64) -> tuple[MeshThroughput | MeshSweep, ...]:
-    """Return both parts of a full mesh over devices that lose nothing."""
+    """Both parts of a full mesh over devices that lose nothing."""
     test = FullyMeshed()
     bed = make_bed(ports, rate_bps)
     parameters = resolve(test.name, test.parameters, settings)
@@ -88,7 +88,7 @@ def test_what_was_published_for_256_ports_is_printed() -> None:
 
 
 def trial(frames: int, lost: int, late: int, rate_fps: Fraction, span_ns: int) -> tuple[TrialSpec, TrialResult]:
-    """Return a trial of two ports; ``span_ns`` is what the time stamps of departures say."""
+    """A trial of two ports; ``span_ns`` is what the time stamps of departures say."""
     stream = Stream("s", 64, rate_fps, frames, Pairs(), (1,), (2,))
     counted = (PortCounts(1, tx_frames=frames), PortCounts(2, rx_frames=frames - lost, late_frames=late))
     spec = TrialSpec("t", (stream,), 10**9)

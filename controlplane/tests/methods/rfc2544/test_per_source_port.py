@@ -37,7 +37,7 @@ links: [{from: "tester:1-4", to: "dut:1-4"}]
 
 
 def limited(limits_pct: dict[int, str]) -> FlowMeasurer:
-    """Return a device that carries so much of each source port, without a queue."""
+    """A device that carries so much of each source port, without a queue."""
 
     def carry(spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
         rates = {stream.tx_ports[0]: stream.rate_fps for stream in spec.streams}

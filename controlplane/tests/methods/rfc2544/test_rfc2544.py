@@ -37,7 +37,7 @@ def run(test: Method, measurer: FakeMeasurer, size: int, *settings: str) -> tupl
 
 
 def tail_drop(queue_frames: int, overhead_bytes: int = 24, size: int = 64) -> FakeMeasurer:
-    """Return a device with a queue per output: a burst loses what neither drains nor waits."""
+    """A device with a queue per output: a burst loses what neither drains nor waits."""
 
     def carry(spec: TrialSpec, sent: int) -> int:
         stream = spec.streams[0]

@@ -92,7 +92,7 @@ def run(where: Path, name: str, case: Case, workers: int) -> Files:
 
 @pytest.fixture(scope="module")
 def in_one_process(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Files]:
-    """Return what runs a case in one process, once."""
+    """A function that runs a case in one process, once."""
     return functools.cache(lambda name: run(tmp_path_factory.mktemp("one"), "run", {**MEMORYLESS, **OTHERS}[name], 1))
 
 

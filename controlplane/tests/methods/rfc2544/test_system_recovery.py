@@ -27,7 +27,7 @@ FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wa
 
 
 def chain(queue_frames: int) -> Topology:
-    """Return two switches in a row; tester port 2 is behind the second one."""
+    """Two switches in a row; tester port 2 is behind the second one."""
     return parsed(
         network(
             node("first", ports=3, port={3: f"ifg_bytes: 16, queue_frames: {queue_frames}"}),

@@ -101,7 +101,7 @@ class Unseen:
 
 
 def error_ns(trials: list[tuple[TrialSpec, TrialResult]]) -> Fraction:
-    """Return how late a departure may have been."""
+    """Largest delay that a departure may have had."""
     return max(Fraction(paced.departure_error_ns) for _, result in trials for paced in result.pacing)
 
 

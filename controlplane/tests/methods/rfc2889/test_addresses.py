@@ -157,7 +157,7 @@ def test_flooded_frames_are_told_apart_by_port() -> None:
 
 
 def rates(unit: AddressUnit) -> dict[int | None, list[float]]:
-    """Return the rates tried per number of addresses."""
+    """The rates tried per number of addresses."""
     return {
         search.addresses: [row.learning_rate_fps for row in search.rows]
         for search in unit.searches

@@ -123,7 +123,7 @@ def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, 
 
 
 def mixed_bed(count: int, one_bps: int) -> Bed:
-    """Return ports of 1 Gbit/s, the first of them with another rate."""
+    """Ports of 1 Gbit/s, the first of them with another rate."""
     return make_bed(rates_bps=(one_bps, *[GIGABIT] * (count - 1)))
 
 

@@ -72,7 +72,7 @@ def test_the_limit_of_four_layers_lies_in_the_published_bracket(
 
 
 def broadcast_latency_us(topology: Topology, size: int) -> dict[int, float]:
-    """Return the least latency from port 1 to every other port; FIFO, which is LILO at equal rates."""
+    """The least latency from port 1 to every other port; FIFO, which is LILO at equal rates."""
     ports = tuple(port.number for port in topology.tester_ports)
     rate_fps = max_rate_fps(size, 10**9) / 10
     stream = Stream("one", size, rate_fps, 100, patterns.Broadcast(), ports[:1], ports[1:])

@@ -112,7 +112,7 @@ PAUSE = "pause: {xoff_frames: 16, xon_frames: 4}"
 
 
 def queue_of(frames: int, *model: str, honours: bool = True) -> Topology:
-    """Return a device with so much room behind each output, and a tester that honours PAUSE or does not."""
+    """A device with so much room behind each output, and a tester that honours PAUSE or does not."""
     return parsed(switch(*model, port=f"queue_frames: {frames}", tester_port=f"honours_pause: {str(honours).lower()}"))
 
 

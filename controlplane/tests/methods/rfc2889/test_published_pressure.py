@@ -30,7 +30,7 @@ def forwarded(size: int, duration_ns: int) -> int:
 
 
 def scaled_to_the_report(size: int, received: int, duration_ns: int) -> int:
-    """Return the result of 30 s: the same queue, more frames at the rate of the egress."""
+    """The result of 30 s: the same queue, more frames at the rate of the egress."""
     return received - forwarded(size, duration_ns) + forwarded(size, REPORT_NS)
 
 

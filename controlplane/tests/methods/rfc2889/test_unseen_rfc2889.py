@@ -47,7 +47,7 @@ class Unseen:
     def topology(
         self, rates_bps: dict[int, int] | None = None, ppm: int = 0, tester_ppm: int = 0, **device: Any
     ) -> Topology:
-        """Return the device with a tester, whose clocks are off; ``rates_bps`` are those of ports that differ."""
+        """The device with a tester, whose clocks are off; ``rates_bps`` are those of ports that differ."""
         rates = {port: (rates_bps or {}).get(port, self.rate_bps) for port in range(1, self.ports + 1)}
         return parsed(
             switch(
@@ -60,7 +60,7 @@ class Unseen:
         )
 
     def out_ns(self, size: int, ppm: int = 0) -> Fraction:
-        """Return the time of a frame at the device's output."""
+        """The time of a frame at the device's output."""
         return frame_time_ns(size, self.rate_bps, 8 + Fraction(self.gap_bits, 8)) / (1 + Fraction(ppm, 10**6))
 
 
@@ -72,7 +72,7 @@ test_of.__test__ = False  # type: ignore[attr-defined]
 
 
 def row_of(name: str, topology: Topology, sizes: tuple[int, ...], *settings: str) -> dict[str, Any]:
-    """Return the first row of the first table, and the state of the outcome as ``outcome``."""
+    """The first row of the first table, and the state of the outcome as ``outcome``."""
     given = {setting.partition("=")[0] for setting in settings}
     quick = (*(item for item in QUICK if item.partition("=")[0] not in given), f"scaled_frames={FRAMES}")
     _, outcome, _ = run_on_sim(test_of(name), topology, sizes, *settings, *quick)
@@ -179,7 +179,7 @@ def test_the_learning_rate_of_a_learning_path_is_found_in_percents(seed: int) ->
 
 
 def row_of_addresses(name: str, topology: Topology, *settings: str) -> dict[str, Any]:
-    """Return the first row of an address test, which has no trials of a length."""
+    """The first row of an address test, which has no trials of a length."""
     _, outcome, _ = run_on_sim(test_of(name), topology, (64,), *settings, "settle_ms=1", "learning_wait_ms=1")
     return dict(outcome.tables[0].rows[0])
 

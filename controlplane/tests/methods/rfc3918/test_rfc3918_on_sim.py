@@ -202,7 +202,7 @@ def test_a_burden_leaves_the_join_delay_of_a_processor_of_its_own() -> None:
 
 
 def overlaps(ports: int, stagger_ns: int, load_pct: int, size: int) -> Fraction:
-    """Return by how much the closest frames of two sources are too close for an output, in ns; negative: a gap.
+    """Time by which the closest frames of two sources are too close for an output, in ns; negative: a gap.
 
     Sources send every ``period``; an output gets the frames of all of them but its own port's.
     """

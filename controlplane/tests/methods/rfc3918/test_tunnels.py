@@ -43,7 +43,7 @@ NAMES = {"encapsulation": (0, 24), "decapsulation": (24, 0), "reencapsulation": 
 
 
 def ends_of(frame: Frame) -> tuple[IPv4Address | None, IPv4Address | None] | None:
-    """Return the ends of the tunnel that a frame is in, if any."""
+    """The ends of the tunnel that a frame is in, if any."""
     if frame.tunnel is None:
         return None
     assert isinstance(frame.tunnel, IPv4)

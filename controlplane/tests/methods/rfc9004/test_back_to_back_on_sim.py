@@ -49,12 +49,12 @@ def device(rate_bps: int, queue: int, ifg_bits: int) -> Topology:
 
 
 def output_ns(size: int, rate_bps: int, ifg_bits: int, clock_ppm: int = 0) -> Fraction:
-    """Return the time of a frame at the output."""
+    """The time of a frame at the output."""
     return frame_time_ns(size, rate_bps, 8 + Fraction(ifg_bits, 8)) / (1 + Fraction(clock_ppm, 10**6))
 
 
 def longest_burst(size: int, rate_bps: int, queue: int, ifg_bits: int, clock_ppm: int = 0) -> int:
-    """Return the closed form of the module's docstring."""
+    """The closed form of the module's docstring."""
     out_ns = output_ns(size, rate_bps, ifg_bits, clock_ppm)
     preamble_ns = Fraction(64 * NS_PER_S, rate_bps)
     return 1 + floor((queue * out_ns + preamble_ns) / (out_ns - frame_time_ns(size, rate_bps)))

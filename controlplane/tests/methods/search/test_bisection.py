@@ -51,7 +51,7 @@ def test_published_sequences_are_reproduced_trial_by_trial(vector: dict[str, Any
 
 
 def floored(value: Fraction, grid: Grid) -> Fraction:
-    """Return the grid's rounding as the methodology words it, without the code under test."""
+    """The grid's rounding as the methodology words it, without the code under test."""
     places = {Grid.EXACT: None, Grid.THREE_DECIMALS: 1000, Grid.INTEGER: 1}[grid]
     return value if places is None else Fraction(value.numerator * places // value.denominator, places)
 
@@ -97,7 +97,7 @@ def by_the_book(
 
 
 def random_goal(random: Random, grid: Grid) -> SearchGoal:
-    """Return a goal as users write them: up to two decimals, or integers."""
+    """A goal as users write them: up to two decimals, or integers."""
     unit = 1 if grid is Grid.INTEGER else 100
     low, first, high = sorted(Fraction(random.randrange(1, 100 * unit), unit) for _ in range(3))
     resolution = Fraction(random.randrange(1, 10 * unit), unit)

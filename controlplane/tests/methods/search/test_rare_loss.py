@@ -29,7 +29,7 @@ Carry = Callable[[TrialSpec, int], int]
 
 
 def binomial(random: Random, frames: int, ratio: float) -> int:
-    """Return how many of ``frames`` are lost, by the gaps between losses."""
+    """Number of lost ones of ``frames``, drawn by the gaps between losses."""
     if ratio <= 0:
         return 0
     lost, at = 0, 0
@@ -41,7 +41,7 @@ def binomial(random: Random, frames: int, ratio: float) -> int:
 
 
 def device(seed: int, ratio: float, capacity_pct: Fraction = Fraction(100), queue_frames: int = 0) -> Carry:
-    """Return a device that loses a ratio of all frames, behind a limit with a queue that drains after the trial."""
+    """A device that loses a ratio of all frames, behind a limit with a queue that drains after the trial."""
     random = Random(seed)
 
     def carry(spec: TrialSpec, sent: int) -> int:

@@ -45,7 +45,7 @@ SEARCHES: dict[str, tuple[Search, Fraction]] = {
 
 
 def limited(device: str, tester: str) -> Trial:
-    """Return a device that forwards up to a load, behind a tester that sends up to another one."""
+    """A device that forwards up to a load, behind a tester that sends up to another one."""
 
     def trial(load: Fraction) -> Verdict:
         if load > Fraction(tester):
