@@ -212,14 +212,15 @@ def test_a_program_without_such_histograms_is_told_from_others() -> None:
 
 
 def by_hand(
-    arrivals: dict[int, int], departures: dict[int, int], tick_ps: int = 2000, **last: int
+    arrivals: dict[int, int], departures: dict[int, int], schedule: Recorded | None = None, **last: int
 ) -> InterarrivalStats | None:
     """Distributions from counts by ticks: arrivals of one flow at 1,000 to 3,500 ticks, with latencies of 40 to 90.
 
     The other flow of the class has one frame, which no time is before.
     """
+    tick_ps = 2000
     limits = Limits.of(load_contract(), tick_ps, LoopModel(10**11, 500_000), "sim")
-    stream = stream_of(None, receivers=(3, 4), senders=(1, 2))
+    stream = stream_of(schedule, receivers=(3, 4), senders=(1, 2))
     plan = make_plan((stream,), limits, dict.fromkeys(range(1, 5), FAST))
     plan = with_interarrival(plan, HistogramPer.CLASS, limits)
     (histogram,) = [one for one in plan.interarrival if one.cells]
@@ -283,6 +284,26 @@ def test_times_in_wide_bins_are_off_by_half_of_them() -> None:
     alone = found.departures
     assert (alone.count, alone.independent, alone.mean_ns, alone.deviation_ns) == (1, 1, 2007, 0)
     assert (alone.mean_error_ns, alone.deviation_error_ns) == (2 * 4.5, 2 * 4.5)
+
+
+def test_a_round_of_a_schedule_that_comes_again_is_one_sample() -> None:
+    """3,999 times are 3.999 rounds of 1,000: of 100 times 25 are independent, and of one it is one.
+
+    A part of the schedule is off its mean rate by the deviation of 25 times, which is less than a round may be.
+    """
+    found = by_hand(EVENLY, {10: 1}, Recorded((100,) * 1000))
+    assert found is not None and found.departures is not None
+    assert (found.arrivals.independent, found.departures.independent) == (25, 1)
+    assert found.arrivals.mean_error_ns == pytest.approx(2 * (51 / 100 + 1.96 * sqrt(125 / 25)))
+    short = by_hand(EVENLY, EVENLY, Recorded((100,) * 10))
+    assert short is not None
+    assert short.arrivals.mean_error_ns == pytest.approx(2 * (51 / 100 + 25 / (399.9 - 1)))
+
+
+def test_two_times_that_are_as_frequent_have_a_deviation_without_an_error_of_sampling() -> None:
+    found = by_hand({10: 50, 20: 50}, {})
+    assert found is not None
+    assert (found.arrivals.deviation_ns, found.arrivals.deviation_error_ns) == (10, 2)
 
 
 def test_two_frames_have_one_time_and_one_frame_has_none() -> None:

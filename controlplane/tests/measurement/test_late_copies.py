@@ -15,13 +15,14 @@ from support.networks import network, node
 
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import Counts
+from p4mesh.measurement.late_copies import late_copies
 from p4mesh.methods.results.loss_interval import interval_cells, loss_interval
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.tester.reading import CopyWindow, Reading
-from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.patterns import Pairs, Rotate
 from p4mesh.traffic.stream import Stream
 from p4mesh.verdict import Verdict
 
@@ -90,6 +91,20 @@ def test_loss_is_what_the_registers_leave_open(
 ) -> None:
     found = counted(5000, window, **({"next_sequence": 5000} | columns), **latencies(1000, longest))
     assert (found.lost_frames, found.doubtful_frames, found.duplicate_frames, found.reordered_frames) == expected
+
+
+@pytest.mark.parametrize(("longer", "doubtful"), [(15_999, 0), (16_000, 10)])
+def test_a_copy_has_waited_for_departures_of_its_own_flow(longer: int, doubtful: int) -> None:
+    """Two senders go to two receivers in turn: eight frames of a flow leave in 16 slots of 1,000 ticks."""
+    limits = Limits.of(load_contract(), 1000, LoopModel(100 * 10**9, 500_000), "sim")
+    stream = Stream("two", 64, Fraction(10**9, TICKS), 200, Rotate(), (1, 2), (3, 4))
+    plan = make_plan((stream,), limits, dict.fromkeys(range(1, 5), 10**9))
+    records = np.zeros(plan.cells, dtype=[(name, np.uint64) for name, _ in load_contract().record_fields])
+    late = {"frames": 100, "next_sequence": 100, "reordered": 10, "beyond_window": 10, **latencies(1000, 1000 + longer)}
+    for name, value in late.items():
+        records[name][plan.columns.cell] = value
+    copies, may_be = late_copies(plan, records, KNOWN)
+    assert (copies.tolist(), may_be.tolist()) == ([0] * 4, [doubtful] * 4)
 
 
 @pytest.mark.parametrize("window", [Places, Newest])
