@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,9 +11,14 @@ from support.runs import run_on_sim
 from support.small_chassis import PORTS, QUICK, ROUTER, SWITCH, rows, smaller
 
 from p4mesh.errors import ParameterError
+from p4mesh.measurement.counts import LatencyStats
+from p4mesh.methods.chassis.tables import at_load, figures_of, rows_of, tables_of
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.latency import summarise
+from p4mesh.methods.results.latency_cells import Circumstances, latency_cells
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.queues import TOO_SHORT
 from p4mesh.run.preparation import bed_of
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.verdict import Verdict
@@ -24,6 +30,44 @@ TOP_PCT = Fraction("99.994")
 def run(topology: str, size: int, *settings: str) -> Outcome:
     small = smaller(topology)
     return run_on_sim(find_test("chassis.full_mesh"), small, (size,), *QUICK, *settings)[1]
+
+
+def test_tables_and_figures_of_loads_by_hand() -> None:
+    """Two frames of 1 and 3 us with a jitter of 2 us, at 10 % and at the throughput, which is below 90 %."""
+    stats = LatencyStats(2, 1000.0, 3000.0, 4000.0, 1, 2000.0, 2000.0, 2000.0)
+    cells = latency_cells(summarise(stats), "LILO", Circumstances())
+    highest = at_load(1000, Verdict.UNCLEAR, 10**8, 5.0, 80.0, cells, None)
+    lowest = at_load(1000, Verdict.PASS, 10**7, 2.0, 8.0, None, Fraction(10))
+    assert (highest.at, highest.reason, lowest.at, lowest.reason) == ("throughput", TOO_SHORT, "10 %", "")
+    # 8,000 bits each: 0.8 Tbit/s.
+    assert (highest.forwarding_l2_tbps, highest.forwarding_error_fps, highest.line_pct) == (0.8, 5, 80)
+    assert (highest.min_us, highest.avg_us, highest.max_us, highest.samples) == (1, 2, 3, 2)
+    assert (highest.jitter_avg_us, highest.jitter_max_us, lowest.avg_us) == (2, 2, None)
+    measured = rows_of(1000, [highest, lowest])
+    assert [(row.at, row.line_pct, row.reason) for row in measured] == [
+        ("10 %", 8, ""),
+        ("50 %", 50, "NA"),
+        ("90 %", 90, "NA"),
+        ("throughput", 80, TOO_SHORT),
+    ]
+    assert [row.at for row in rows_of(64, [replace(lowest, frame_size_bytes=64)])] == ["10 %", "50 %", "90 %"]
+    small = replace(highest, frame_size_bytes=64, avg_us=5.0, avg_error_us=0.5, max_us=None, jitter_avg_error_us=0.25)
+    first, every, average, maximum = tables_of([*measured, small], "LILO", "Note.")
+    assert [row["frame_size_bytes"] for row in first.rows] == [1000, 64]
+    assert [(row["frame_size_bytes"], row["at"]) for row in every.rows][-2:] == [
+        (1000, "throughput"),
+        (64, "throughput"),
+    ]
+    filled = {key: value for key, value in average.rows[1].items() if value is not None}
+    assert filled == {"frame_size_bytes": 64, "throughput_us": 2.0, "throughput_error_us": 0.25}
+    assert average.rows[0]["throughput_us"] == 2 and average.rows[0]["load_50_us"] is None
+    assert [column.title for column in average.columns][:3] == ["Frame size", "10 %", "Error at 10 %"]
+    assert [column.key for column in maximum.columns] == [
+        *("frame_size_bytes", "load_10_us", "load_50_us", "load_90_us", "throughput_us")
+    ]
+    mean, greatest = figures_of([*measured, small], "LILO")
+    assert [(line.name, line.points) for line in mean.series] == [("1000 B", ((80, 2),)), ("64 B", ((80, 5),))]
+    assert [(line.name, line.points) for line in greatest.series] == [("1000 B", ((80, 3),)), ("64 B", ())]
 
 
 def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
