@@ -37,7 +37,7 @@ def test_tables_and_figures_of_loads_by_hand() -> None:
     stats = LatencyStats(2, 1000.0, 3000.0, 4000.0, 1, 2000.0, 2000.0, 2000.0)
     cells = latency_cells(summarise(stats), "LILO", Circumstances())
     highest = at_load(1000, Verdict.UNCLEAR, 10**8, 5.0, 80.0, cells, None)
-    lowest = at_load(1000, Verdict.PASS, 10**7, 2.0, 8.0, None, Fraction(10))
+    lowest = at_load(1000, Verdict.PASS, 10**7, 2.0, 8.0, None, 10.0)
     assert (highest.at, highest.reason, lowest.at, lowest.reason) == ("throughput", TOO_SHORT, "10 %", "")
     # 8,000 bits each: 0.8 Tbit/s.
     assert (highest.forwarding_l2_tbps, highest.forwarding_error_fps, highest.line_pct) == (0.8, 5, 80)
