@@ -43,8 +43,6 @@ class FieldInfo:
     match: str = ""
     """``Exact``, ``Ternary``, ... of a field of a key."""
     repeated: bool = False
-    mandatory: bool = False
-    read_only: bool = False
     choices: tuple[str, ...] = ()
 
     @property
@@ -123,7 +121,6 @@ class TableInfo:
     data: Mapping[str, FieldInfo]
     actions: Mapping[str, ActionInfo] = field(default_factory=dict)
     """Actions by full name."""
-    operations: tuple[str, ...] = ()
 
     def action(self, name: str) -> ActionInfo:
         """An action by its name, or the end of it."""
@@ -137,11 +134,6 @@ class TableInfo:
     def data_by_id(self) -> Mapping[int, FieldInfo]:
         """Fields of the data that have no action."""
         return {known.id: known for known in self.data.values()}
-
-    @cached_property
-    def actions_by_id(self) -> Mapping[int, ActionInfo]:
-        """Actions by number."""
-        return {action.id: action for action in self.actions.values()}
 
 
 class BfrtInfo:
@@ -164,11 +156,6 @@ class BfrtInfo:
         if found is None:
             found = self._known[name] = _by_end(self.tables, "table", name)
         return found
-
-    @cached_property
-    def tables_by_id(self) -> Mapping[int, TableInfo]:
-        """Tables by number."""
-        return {table.id: table for table in self.tables.values()}
 
     def missing_from(self, other: BfrtInfo) -> list[str]:
         """Differences from the tables of ``other``, in words: those that are missing there; numbers may differ."""
@@ -219,7 +206,6 @@ def _table(table: dict[str, Any]) -> TableInfo:
             action["name"]: ActionInfo(action["id"], action["name"], _fields(_plain(action["data"])))
             for action in table.get("action_specs", [])
         },
-        tuple(table.get("supported_operations", [])),
     )
 
 
@@ -230,13 +216,9 @@ def _plain(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     actions is the field itself.
     """
     for item in items:
-        if "singleton" in item:
-            yield item["singleton"] | {
-                "mandatory": item.get("mandatory", False),
-                "read_only": item.get("read_only", False),
-            }
-        elif "name" in item:
-            yield item
+        found = item.get("singleton", item)
+        if "name" in found:
+            yield found
 
 
 def _fields(found: Iterable[dict[str, Any]]) -> dict[str, FieldInfo]:
@@ -251,8 +233,6 @@ def _field(one: dict[str, Any], form: dict[str, Any]) -> FieldInfo:
         form.get("width") or _INTEGERS.get(form["type"], 1),
         one.get("match_type", ""),
         one.get("repeated", False),
-        one.get("mandatory", False),
-        one.get("read_only", False),
         tuple(form.get("choices", ())),
     )
 

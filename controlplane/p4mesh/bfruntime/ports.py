@@ -15,7 +15,7 @@ from p4mesh.bfruntime.schema import entry_of
 _PORT, _STATISTICS, _KEY = "$PORT", "$PORT_STAT", "$DEV_PORT"
 _SPEED, _FEC, _LANES, _ENABLED = "$SPEED", "$FEC", "$N_LANES", "$PORT_ENABLE"
 _SENDS_PAUSE, _OBEYS_PAUSE = "$TX_PAUSE_FRAME_EN", "$RX_PAUSE_FRAME_EN"
-"""Servers take both or none of them."""
+"""Servers take both or none of them, and those of older SDEs may have none: no port obeys PAUSE frames there."""
 _AUTONEGOTIATION, _LOOPBACK, _UP = "$AUTO_NEGOTIATION", "$LOOPBACK_MODE", "$PORT_UP"
 FEC = {"none": "BF_FEC_TYP_NONE", "firecode": "BF_FEC_TYP_FIRECODE", "reed_solomon": "BF_FEC_TYP_REED_SOLOMON"}
 _SAME = {"BF_FEC_TYP_FC": FEC["firecode"], "BF_FEC_TYP_RS": FEC["reed_solomon"]}
@@ -64,7 +64,7 @@ class PortSettings:
         return [
             f"{name} {found.get(name)}, not {value}"
             for name, value in self.values.items()
-            if _SAME.get(str(found.get(name)), found.get(name)) != value
+            if _SAME.get(str(found.get(name)), found.get(name, False)) != value
         ]
 
 
@@ -125,7 +125,7 @@ class Ports:
         known = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
         touched = []
         for settings in wanted:
-            port, values = settings.device_port, settings.values
+            port, values = settings.device_port, self._values_of(settings)
             if port in known:
                 if not settings.differences(known[port]):
                     continue
@@ -134,6 +134,17 @@ class Ports:
             self._write("insert", port, values)
             touched.append(port)
         return touched
+
+    def _values_of(self, settings: PortSettings) -> dict[str, Any]:
+        """Fields of ``$PORT`` that the switch has; raises BfRuntimeError where it cannot obey PAUSE frames."""
+        absent = [name for name in (_SENDS_PAUSE, _OBEYS_PAUSE) if name not in self._table.data]
+        if absent and settings.honours_pause:
+            raise BfRuntimeError(
+                f"device port {settings.device_port}: PAUSE frames cannot stop it, as table {_PORT} of this bf_switchd "
+                f"has no {absent[-1]}",
+                hint="leave honours_pause out, or use an SDE that has the field",
+            )
+        return {name: value for name, value in settings.values.items() if name not in absent}
 
     def wait_for_links(self, ports: Sequence[int], timeout_s: float) -> None:
         """Wait until ports have a link, at most so long; what is missing then, trials notice."""

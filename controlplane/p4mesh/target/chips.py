@@ -45,6 +45,7 @@ class Chip:
     pads_in_egress: bool
     """Its egress parser reads 65 bytes at least, and so takes more states (:mod:`p4mesh.tester.parser_time`)."""
     tick_ps: int = 1000
+    """Unit of its time stamps."""
 
     def loop(self) -> LoopModel:
         """The loop of one pipe: its recirculation port."""

@@ -35,7 +35,6 @@ from p4mesh.traffic.delay_variation import IPDV, RFC3550_JITTER
 from p4mesh.traffic.port_clocks import EXPECTED_PPM, waiting_per_s
 from p4mesh.traffic.stamps import StampKind
 
-_TICK_PS = 1000
 _SHORTEST_BYTES = 64
 _HONOURS_PAUSE = "honours_pause"
 _PROFILE_IPDV = "ipdv"
@@ -170,7 +169,7 @@ class TofinoTarget(Target):
             setting="devices on the ports of a Tofino, real time",
             architecture=Architecture.TNA,
             real_time=True,
-            stamps=Stamps(_TICK_PS, StampKind.PARSER),
+            stamps=Stamps(chip.tick_ps, StampKind.PARSER),
             pipes=Pipes(
                 {p.number: pipe_of(p.device_port, chip) for p in topology.tester_ports if p.device_port is not None},
                 chip.pipe_frames_per_s,

@@ -156,7 +156,8 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     if busy > 1 + _RATE_ROUNDING:
         raise LoopOverloadError(
             f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
-            hint=f"{LOWER_LOADS}, or give the loop more bandwidth (tester.loop.rate_bps)",
+            hint=f"{LOWER_LOADS}, or give the loop more bandwidth (tester.loop.rate_bps; on a Tofino "
+            "tester.tofino.front_loops)",
         )
     if busy > (1 - loop.headroom) * (1 + _RATE_ROUNDING):
         raise LoopOverloadError(

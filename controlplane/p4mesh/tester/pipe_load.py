@@ -33,7 +33,8 @@ def require_pipe_rates(
     rate within a burst: bursts of several streams or ports may meet. A port sends and receives at most its line rate.
     Whether the device under test forwards at all is not known: the frames that it is expected to deliver count.
     """
-    when = " while bursts are sent" if any(stream.stream.burst_frames > 1 for stream in plan.streams) else ""
+    in_bursts = any(stream.stream.burst_frames > 1 for stream in plan.streams)
+    when, less = (" while bursts are sent", "no bursts") if in_bursts else ("", "a lower load")
     passes = sum(stream.seeds * PS_PER_S / float(use.round_ps) for stream, use in zip(plan.streams, uses, strict=True))
     for gress, of_pipes in _frames_per_s(plan, pipes, rate_bps_of).items():
         for pipe, frames_per_s in sorted(of_pipes.items()):
@@ -41,9 +42,8 @@ def require_pipe_rates(
             if needed > pipes.frames_per_s * _ROUNDING:
                 raise UnsupportedError(
                     f"not supported on {target}: {gress} of pipe {pipe} would have to pass {number_text(needed)} "
-                    "frames/s"
-                    f"{when}, it passes {number_text(pipes.frames_per_s)}",
-                    hint="use longer frames, a lower load or ports of other pipes (tester.tofino.pipe_frames_per_s)",
+                    f"frames/s{when}, it passes {number_text(pipes.frames_per_s)}",
+                    hint=f"use longer frames, {less} or ports of other pipes (tester.tofino.pipe_frames_per_s)",
                 )
 
 

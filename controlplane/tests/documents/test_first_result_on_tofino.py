@@ -10,19 +10,27 @@ import re
 import shlex
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.fake_bfruntime import FakeBfSwitchd
+from support.fake_bfruntime import TOFINO_2, FakeBfSwitchd
 from support.tofino_beds import switch, switch_of_chip
 from support.tofino_chip import Device
 
 from p4mesh.cli.main import main
 from p4mesh.doctor import tofino
+from p4mesh.tester.contract import P4SRC
 
 PAGE = (Path(__file__).parents[3] / "docs" / "TOFINO.md").read_text()
 STEPS = PAGE[PAGE.index("## From a switch to a first result") : PAGE.index("Expect these results:")]
 SHORT = ("duration_ms=0.1", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=0")
-PORTS = {1: 128, 2: 136, 3: 144, 4: 152}
+
+_TOFINO_2_PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino2.bfrt.json").read_bytes()
+SWITCHES: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
+    "wedge": ({}, (128, 136, 144, 152)),
+    "as9516": ({"program": _TOFINO_2_PROGRAM, "chip": TOFINO_2}, (8, 16, 136, 144)),
+}
+"""Options of the fake, and device ports, of each topology of the page by its name."""
 
 
 class Chip(FakeBfSwitchd):
@@ -32,9 +40,10 @@ class Chip(FakeBfSwitchd):
         super().to_controller(kind, port, int(time.monotonic() * 10**9) % (1 << 48), payload)
 
 
-def topology_of_the_page(address: str) -> str:
-    (text,) = re.findall(r"   ```yaml\n(.*?)   ```", STEPS, re.S)
-    assert "127.0.0.1:50052" in text
+def topology_of_the_page(name: str, address: str) -> str:
+    texts = re.findall(r"   ```yaml\n(.*?)   ```", STEPS, re.S)
+    assert len(texts) == len(SWITCHES) and all("127.0.0.1:50052" in text for text in texts)
+    (text,) = (text for text in texts if f"name: {name}\n" in text)
     return re.sub(r"^   ", "", text, flags=re.M).replace("127.0.0.1:50052", address)
 
 
@@ -54,13 +63,15 @@ def commands() -> list[list[str]]:
     return [shlex.split(command.replace("\\\n", " ")) for _, command in found]
 
 
+@pytest.mark.parametrize("name", SWITCHES)
 def test_an_owner_gets_from_the_topology_of_the_page_to_a_result(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, value in {"_CLOCK_S": 0.1, "_CLOCK_TOLERANCE": 0.5, "_IPV6": tmp_path}.items():
-        monkeypatch.setattr(tofino, name, value)
-    across = {128: 136, 136: 128, 144: 152, 152: 144}
+    for setting, value in {"_CLOCK_S": 0.1, "_CLOCK_TOLERANCE": 0.5, "_IPV6": tmp_path}.items():
+        monkeypatch.setattr(tofino, setting, value)
+    options, (one, two, three, four) = SWITCHES[name]
+    across = {one: two, two: one, three: four, four: three}
     cabled: list[Device] = [lambda port, mac, number: [(across[port], 5)]]
 
     def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
@@ -72,15 +83,15 @@ def test_an_owner_gets_from_the_topology_of_the_page_to_a_result(
 
     check, doctor, calibrate, first, second = commands()
     short = [word for setting in SHORT for word in ("--set", setting)]
-    with switch_of_chip(monkeypatch, device, kind=Chip) as chip:
-        text = topology_of_the_page(chip.address)
+    with switch_of_chip(monkeypatch, device, kind=Chip, **options) as chip:
+        text = topology_of_the_page(name, chip.address)
         Path("wedge.yaml").write_text(text)
         Path("wires.yaml").write_text(wired(text))
         assert "tester:4" in shown(check)
         found = shown(doctor)
-        assert "not set up: device port 128, 136, 144, 152" in found and "target tofino: ready" in found
+        assert f"not set up: device port {one}, {two}, {three}, {four}" in found and "target tofino: ready" in found
         assert "8 wires, 8 of them new" in shown(calibrate)
-        cabled[0] = switch(devices=PORTS)
+        cabled[0] = switch(devices=dict(enumerate(across, 1)))
         assert re.findall(r"^ +(\d+) +MEASURED +([\d.]+) ", shown(first + short), re.M) == [("1518", "40.0000")]
         found = shown(second + short)
         assert chip.faults == []

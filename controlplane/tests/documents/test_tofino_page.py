@@ -12,6 +12,7 @@ from p4mesh.layers import PLAIN, UDP_OVER_IPV4, UDP_OVER_IPV6, DestinationOption
 from p4mesh.target.capabilities import Pipes
 from p4mesh.target.chips import TOFINO_1, TOFINO_2
 from p4mesh.tester.parser_time import egress_parser_states, parser_states, shortest_frame_bytes
+from p4mesh.traffic.line_rate import max_rate_fps
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "TOFINO.md").read_text()
@@ -67,6 +68,18 @@ def test_shortest_frames_of_the_page_are_those_that_are_refused_below(row: str, 
         states, of_egress = parser_states(frame), egress_parser_states(frame, pipes)
         shortest = shortest_frame_bytes(max(states, of_egress), pipes.frames_per_s, pipes.parser_bps)
         assert (states, of_egress, max(64, shortest)) == tuple(int(number) for number in found.groups())
+
+
+@pytest.mark.parametrize("size", [64, 128, 256, 512, 1518])
+def test_ports_at_line_rate_of_the_page_are_those_that_a_pipe_passes(size: int) -> None:
+    """Goal: a frame per clock; in pipe 0 the passes of one stream of the same size take the place of a port."""
+    found = re.search(rf"\| {size} \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE)
+    assert found is not None
+    most = [
+        int(chip.pipe_frames_per_s / max_rate_fps(size, gbps * 10**9))
+        for chip, gbps in ((TOFINO_1, 100), (TOFINO_2, 400))
+    ]
+    assert [int(number) for number in found.groups()] == [number for ports in most for number in (ports - 1, ports)]
 
 
 def test_inner_loops_and_the_fifo_of_the_page_are_those_of_the_chip() -> None:

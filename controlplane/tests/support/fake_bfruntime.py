@@ -102,7 +102,8 @@ class FakeBfSwitchd(TofinoChip):
         self.statistics: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         """Fields of ``$PORT_STAT`` by device port, as the MACs have them now."""
         self._polled: dict[int, dict[str, int]] = {}
-        self._polled_at = 0.0
+        self.polled_at_s = 0.0
+        """Monotonic time of the last look at the MACs; the next one follows a second later."""
         self.drops: dict[tuple[str, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
         """Fields of the tables ``tm.counter`` by the end of their name, and pipe or device port, as they are now."""
         self._drops_polled_s = drops_polled_s
@@ -423,9 +424,9 @@ class FakeBfSwitchd(TofinoChip):
         """The counters of a MAC, or what has been polled of it in the last second."""
         if from_hardware:
             return self.statistics[port]
-        if time.monotonic() > self._polled_at + 1:
+        if time.monotonic() > self.polled_at_s + 1:
             self._polled = {number: dict(values) for number, values in self.statistics.items()}
-            self._polled_at = time.monotonic()
+            self.polled_at_s = time.monotonic()
         return self._polled.get(port, {})
 
     def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:

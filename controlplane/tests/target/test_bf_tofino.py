@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.bfruntime_tables import fixed_tables
 from support.fake_bfruntime import TOFINO_2, FakeBfSwitchd
 from support.tofino_beds import (
     BFRT_PROGRAM,
@@ -205,6 +206,30 @@ def test_a_port_obeys_pause_frames_where_the_topology_says_so(monkeypatch: pytes
             with open_measurer(topology, "tofino"):
                 assert {port for port, values in chip.ports.items() if values["$RX_PAUSE_FRAME_EN"]} == obeys
                 assert not any(values["$TX_PAUSE_FRAME_EN"] for values in chip.ports.values())
+
+
+def test_a_switch_whose_ports_cannot_obey_pause_frames_says_so_where_one_has_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: without the fields ports are set up once, and touched no more; only RFC 2889 5.5 needs them."""
+    without = json.loads(fixed_tables())
+    table = next(table for table in without["tables"] if table["name"] == "$PORT")
+    table["data"] = [field for field in table["data"] if "PAUSE" not in field["singleton"]["name"]]
+    monkeypatch.setattr("support.fake_bfruntime.fixed_tables", lambda *_: json.dumps(without).encode())
+    with switch_of_chip(monkeypatch, switch()) as chip:
+        measured(chip, mesh())
+        chip.writes.clear()
+        measured(chip, mesh())
+        assert "$PORT" not in {table for _, table in chip.writes}
+        plain = bfrt_topology(chip.address)
+        ports = tuple(replace(port, options={"honours_pause": True}) for port in plain.tester_ports)
+        with (
+            pytest.raises(
+                BfRuntimeError, match=r"^device port 0: PAUSE frames cannot stop it, .* no \$RX_PAUSE_FRAME_EN$"
+            ),
+            open_measurer(replace(plain, tester_ports=ports), "tofino"),
+        ):
+            pass
 
 
 def test_p4runtime_cannot_let_a_port_obey_pause_frames(tmp_path: Path) -> None:

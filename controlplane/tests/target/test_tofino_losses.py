@@ -5,6 +5,7 @@ Method: a fake bf_switchd whose MACs and traffic manager count; the device behin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -14,8 +15,10 @@ import pytest
 from support.fake_bfruntime import TOFINO_2, FakeBfSwitchd
 from support.fake_tofino import FakeTofino
 from support.tofino_beds import (
+    DEVICE_PORTS,
     PORTS_OF_TOFINO_2,
     PROGRAM,
+    bfrt_text,
     bfrt_topology,
     mesh,
     p4runtime_topology,
@@ -25,11 +28,14 @@ from support.tofino_beds import (
 )
 from support.tofino_chip import LOOP
 
+from p4mesh.run.calibration import calibrate
+from p4mesh.run.options import RunOptions
 from p4mesh.target import tofino
 from p4mesh.target.chips import CHIPS, Chip
 from p4mesh.target.tofino import BfTofinoTarget
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.tofino_contract import load_tofino_contract
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
@@ -203,6 +209,27 @@ def test_counters_of_the_mac_are_those_of_now(monkeypatch: pytest.MonkeyPatch) -
         for count in (1, 2):
             chip.statistics[128]["$FramesReceivedwithFCSError"] = count
             assert measurer.tester.target.mac_counts()[3].bad_fcs_received == count
+
+
+def test_a_calibration_begins_with_the_counters_of_the_hardware(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Goal: frames that bf_switchd has not polled before the trial are not taken for frames of the trial."""
+    chips: list[FakeBfSwitchd] = []
+
+    def wire(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        chips[0].polled_at_s = 0.0
+        return [(port ^ 4, 5)]
+
+    with switch_of_chip(monkeypatch, wire) as chip:
+        chips.append(chip)
+        chip.polled_at_s = float("inf")
+        for port in DEVICE_PORTS.values():
+            chip.statistics[port]["$FramesReceivedOK"] = 1_000
+        links = "links: [{from: tester:1, to: tester:2}, {from: tester:3, to: tester:4}]"
+        wired = parse_topology("wires.yaml", re.sub("nodes:.*", links, bfrt_text(chip.address), flags=re.S))
+        found = calibrate(RunOptions("", wired, "128", out=tmp_path / "wires.json", target="tofino"))
+    assert len(found.known.wires) == len(DEVICE_PORTS)
 
 
 def test_a_seed_that_does_not_come_back_makes_the_trial_invalid(monkeypatch: pytest.MonkeyPatch) -> None:

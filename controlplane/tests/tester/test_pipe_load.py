@@ -63,6 +63,7 @@ def test_a_pipe_passes_the_frames_of_its_ports_within_a_burst_and_the_loop(
     with pytest.raises(UnsupportedError) as caught:
         load(int(needed) - 10, FullMesh(), PORTS, PORTS, burst)
     assert f"of pipe 0 would have to pass {float(needed):,.0f} frames/s{when}, it passes" in str(caught.value)
+    assert ("no bursts" if when else "a lower load") in caught.value.hint
 
 
 def test_bursts_of_one_port_count_in_the_pipes_of_that_port_and_of_its_receiver() -> None:

@@ -6,15 +6,20 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support import networks
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Pipes
-from p4mesh.target.chips import TOFINO_1
+from p4mesh.target.chips import TOFINO_1, TOFINO_2
 from p4mesh.target.loop import LoopModel
+from p4mesh.target.tofino import TofinoTarget
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.plan import Limits, Plan, make_plan
+from p4mesh.tester.planning import Planner
 from p4mesh.tester.replication import longest_queue, require_replication
+from p4mesh.tester.tofino_contract import load_tofino_contract
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Stream
 
@@ -68,6 +73,30 @@ def test_copies_to_another_pipe_are_made_by_its_engine() -> None:
     loops = (LoopModel(100 * GHZ, 700_000),)
     with pytest.raises(UnsupportedError, match="of pipe 1, whose FIFO holds 5"):
         check(planned(40_000_000, loops), loops, 5, pipe_of=1)
+
+
+def planner_of_a_tofino_2(front_loops: int) -> Planner:
+    """Return that of a switch with two ports of 400 Gbit/s in pipe 1 and so many of pipe 0 in loopback."""
+    loops = ", ".join(f"{{device_port: {8 * number}, rate_bps: {400 * GHZ}}}" for number in range(1, front_loops + 1))
+    keys = f'chip: tofino2, api: bfrt, address: "[::1]:1", cpu_interface: bf_pci0, front_loops: [{loops}]'
+    text = networks.switch(
+        ports=2,
+        rates_bps=400 * GHZ,
+        tester=f"tofino: {{{keys}}}",
+        tester_port={1: "device_ports: 136", 2: "device_ports: 144"},
+    )
+    topology = parse_topology("as9516.yaml", text)
+    return Planner(load_tofino_contract(TOFINO_2, None), TofinoTarget.declare(topology), topology, {})
+
+
+def test_streams_that_may_depart_at_once_are_refused_by_the_planner() -> None:
+    """Goal: eight streams with 32 departures in a round each, from as many loops at a time as there are."""
+    streams = [Stream(f"s{n}", 64, Fraction(30_000_000), 1000, FullMesh(), (1, 2), (1, 2)) for n in range(8)]
+    assert len(planner_of_a_tofino_2(4).plan(streams).streams) == 8
+    with pytest.raises(
+        UnsupportedError, match=r"up to 2[0-4]\d departures would wait .* of pipe 1, whose FIFO holds 192"
+    ):
+        planner_of_a_tofino_2(8).plan(streams)
 
 
 def test_one_loop_of_a_tofino_1_never_fills_its_fifo() -> None:
