@@ -302,7 +302,8 @@ class Transient:
     """Begin of a trial in which the device forwarded more than later, while a buffer or a bucket of it filled."""
 
     ends_ns: int
-    """Time after the first departure at which it was over; that of the last reading where it may not have been."""
+    """Time after the first departure at which it was over; that of the last reading where it may not have been, and 0
+    where no reading could tell, because frames do not leave evenly enough."""
     over: bool
     """Whether it was over in the first half of the trial, so that there is a steady part."""
     frames: int

@@ -3,7 +3,7 @@
 A device whose look-up collapses forwards everything until its queue is full, and a policer until its bucket is empty.
 No latency shows that. The counters of the ports do: they are read at equal distances while the streams run, and the
 frames of the first windows are compared with those of the rest. Where time does not stand still meanwhile, a reading is
-of a moment between two counts of the frames sent, which then have to leave evenly.
+of a moment between two counts of the frames sent. By how much frames may leave unevenly, a window is unsure.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _DEVIATIONS = 4
 """Standard deviations of the frames of a window that chance makes."""
 _LEAST_WINDOWS = 4
 """Windows of a steady part: half of a trial."""
+FEWEST_READINGS = _LEAST_WINDOWS + 1
+"""Readings of a trial that tell: there may be a transient in front of the steady part."""
 _OF_STEPS = 1.05
 """Standard deviation in medians of the differences of neighbours: 1 / (0.674 * sqrt(2))."""
 _OF_RATE = 2
@@ -28,6 +30,10 @@ _OF_A_PORT = 2
 """Frames by which a window of a port may be longer than its part of the trial: one at each end."""
 _FEWEST_SEEN = 5
 """Windows whose frames show how much they differ, though two of their steps may be the end of a transient."""
+
+
+UNKNOWN = Transient(0, over=False, frames=0)
+"""Of trials whose frames leave so unevenly that no reading tells."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,8 @@ class _Windows:
         """Whether the windows from ``first`` have frames of one rate, but for what chance makes."""
         frames, parts = (part[0, first:] for part in self._of_all_ports())
         wanted = parts * frames.sum() / parts.sum()
-        allowed = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(wanted * self.lost_share)
+        unsure = self.unsure[first:] * frames.sum() / parts.sum()
+        allowed = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(wanted * self.lost_share) + unsure
         return bool((abs(frames - wanted) <= allowed).all())
 
     def varied(self, first: int) -> int:
@@ -102,6 +109,10 @@ class _Windows:
         left = frames - parts * frames.sum() / parts.sum()
         most = round(_OF_RATE * float(np.sqrt((left**2).sum() * len(left) / (len(left) - 1))))
         return most if most > len(self.frames) else 0
+
+    def unevenly(self, first: int, uneven: float) -> int:
+        """Frames at the rate of the windows from ``first`` on in a part of the trial."""
+        return round(float(uneven * self.frames[:, first:].sum() / self.parts[:, first:].mean(axis=0).sum()))
 
     def early(self, first: int) -> Array:
         """Frames of each port before window ``first`` beyond the rate of the windows from there on."""
@@ -117,24 +128,26 @@ def transient(
     duration_ns: int,
     lost_share: float,
     *,
+    uneven: float = 0.0,
     varies: bool = False,
 ) -> tuple[Transient, tuple[PortCounts, ...]] | None:
     """The transient of a trial that lost a share of its frames, and its ports with it; None where there is none.
 
-    ``ways_ns`` is the smallest latency at each port that received some. The rate of a device that ``varies`` as its
-    processor has time has an error of its windows.
+    ``ways_ns`` is the smallest latency at each port that received some. Frames may leave by the part ``uneven`` of the
+    trial earlier or later than evenly. The rate of a device that ``varies`` as its processor has time has an error of
+    its windows.
     """
     receivers = [port for port in ports if port.port in ways_ns]
-    if not receivers or len(readings) <= _LEAST_WINDOWS:
+    if not receivers or len(readings) < FEWEST_READINGS:
         return None
-    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share)
+    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, uneven)
     count = windows.frames.shape[1]
     first = next((place for place in range(count - 1) if not windows.above(place)), count - 1)
     if not varies and not windows.alike(first):
-        return None
+        return (UNKNOWN, tuple(ports)) if uneven else None
     if count - first < _LEAST_WINDOWS:
         return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
-    hidden = max(windows.hidden(first), windows.varied(first) if varies else 0)
+    hidden = max(windows.hidden(first), windows.varied(first) if varies else 0) + windows.unevenly(first, uneven)
     if not first:
         return (Transient(0, over=True, frames=0, hidden_frames=hidden), tuple(ports)) if hidden else None
     early = dict(zip([port.port for port in receivers], windows.early(first).tolist(), strict=True))
@@ -153,6 +166,7 @@ def _windows(
     ways_ns: dict[int, float],
     duration_ns: int,
     lost_share: float,
+    uneven: float = 0.0,
 ) -> tuple[_Windows, dict[int, int]]:
     """The windows between readings, and the late frames of each port."""
     receivers = [port for port in ports if port.port in ways_ns]
@@ -167,7 +181,7 @@ def _windows(
         late[port.port] = _late_frames(port, port.rx_frames - came[-1], rest)
         until.append([0, *came, max(port.rx_frames - late[port.port], came[-1])])
     frames = np.diff(np.array(until, dtype=np.float64))
-    return _Windows(frames, np.diff(limits), takes[1:] + takes[:-1], lost_share), late
+    return _Windows(frames, np.diff(limits), takes[1:] + takes[:-1] + uneven, lost_share), late
 
 
 def _span(reading: PortReading, sent: int, duration_ns: int) -> tuple[float, float]:

@@ -15,7 +15,14 @@ from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, sweep_of, trial_of
 from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
-from p4mesh.methods.results.metrics import RateMetrics, rate_metrics, steady_share, transmission_s
+from p4mesh.methods.results.metrics import (
+    RateMetrics,
+    is_settled,
+    rate_error,
+    rate_metrics,
+    steady_share,
+    transmission_s,
+)
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.sweeps import Judge, judge_of, measured
@@ -133,7 +140,7 @@ def trial_spec(
             # A stream of a mix is made one per size (extensions.mixes) before anything sees it.
             frame_size_bytes=cast(int, frame_size_bytes),
             rate_fps=rate_fps,
-            frame_count=max(1, tx_frames(duration_ns, rate_fps)),
+            frame_count=_whole_bursts(tx_frames(duration_ns, rate_fps), burst_frames),
             pattern=leg.pattern,
             tx_ports=leg.tx_ports,
             rx_ports=leg.rx_ports,
@@ -148,6 +155,11 @@ def trial_spec(
     )
     label = f"{part} {frame_size_bytes} B {float(load_pct):.4f} %"
     return trial_of(parameters, label, streams, duration_ns, watch_queues=mesh.watched)
+
+
+def _whole_bursts(frames: int, burst_frames: int) -> int:
+    """At most so many frames, the last burst as long as the others: part of one would have a loss of its own."""
+    return max(1, frames - frames % burst_frames if frames > burst_frames else frames)
 
 
 class Describe(Protocol):
@@ -275,7 +287,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
         rx_frames=result.rx_frames,
         late_frames=rates.late_frames,
         early_frames=rates.early_frames,
-        settled=result.transient is None or result.transient.over,
+        settled=is_settled(result),
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
         doubtful_frames=result.doubtful_frames or None,
@@ -300,7 +312,9 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
                 tx_frames=port.tx_frames,
                 rx_frames=port.rx_frames,
                 forwarding_fps=float(_steady_frames(port, rates) / seconds),
-                forwarding_error_fps=float(1 / seconds / steady_share(result)),
+                forwarding_error_fps=float(
+                    rate_error(result, _steady_frames(port, rates) / seconds, 1 / seconds / steady_share(result))
+                ),
                 flooded_frames=port.flooded_frames,
             )
             for port in result.ports

@@ -153,7 +153,9 @@ def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
 
 def _of_share(value: float, row: Mapping[str, Cell], column: Column) -> tuple[float, float]:
     """How far a share of some frames may be from that of a long trial, with 95 % confidence; 0 if it is of none."""
-    frames = round(number(row.get(quantity_of(column.key).share_of)))
+    # Copies of a frame may be lost together.
+    keys = (quantity_of(column.key).share_of, fields.TX_FRAMES.key)
+    frames = min((round(number(row[key])) for key in keys if row.get(key)), default=0)
     if not frames:
         return 0.0, 0.0
     whole = _PCT if column.unit.startswith("%") else 1

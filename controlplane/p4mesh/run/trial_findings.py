@@ -109,11 +109,17 @@ def _transients(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{len(results):,} trials: up to {most['frames']:,} frames, in the first {time_text(most['ends_ns'])}; "
             "rates and losses are those of the rest"
         )
-    ended = sum(not one["over"] for one in found)
+    ended = sum(not one["over"] and bool(one["ends_ns"]) for one in found)
     if ended:
         yield (
             f"less was forwarded at last than at first in {ended:,} of {len(results):,} trials, which end too soon to "
             "tell how much is forwarded for good: no MFR is theirs"
+        )
+    unknown = sum(not one["ends_ns"] and not one["over"] for one in found)
+    if unknown:
+        yield (
+            f"whether more was forwarded at first than later is not known of {unknown:,} of {len(results):,} trials: "
+            "they lost frames, and their bursts or start offsets are too long for the length of the trial"
         )
 
 

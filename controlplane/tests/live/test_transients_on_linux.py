@@ -20,7 +20,7 @@ from p4mesh.network.nodes.base import run_command
 from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -32,9 +32,9 @@ RATES_FPS = {"live": 4000, "bmv2": 1000}
 DURATION_S = 4
 
 
-def spec_of(rate_fps: int, *, learns: bool = True) -> TrialSpec:
+def spec_of(rate_fps: int, *, learns: bool = True, burst: Burst | None = None) -> TrialSpec:
     stream = Stream(
-        "one way", SIZE_BYTES, Fraction(rate_fps), DURATION_S * rate_fps, Pairs(), (1,), (2,), UDP_OVER_IPV4
+        "one way", SIZE_BYTES, Fraction(rate_fps), DURATION_S * rate_fps, Pairs(), (1,), (2,), UDP_OVER_IPV4, burst
     )
     return TrialSpec(
         "overload",
@@ -48,10 +48,11 @@ def spec_of(rate_fps: int, *, learns: bool = True) -> TrialSpec:
 
 
 @pytest.mark.skipif(shutil.which("tc") is None, reason="tc is not installed")
+@pytest.mark.parametrize("burst", [None, Burst(20)])
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_bucket_is_measured_and_left_out(target: str) -> None:
+def test_a_bucket_is_measured_and_left_out(target: str, burst: Burst | None) -> None:
     """Half of the load passes; the queue of the kernel is as long as the bucket, and late at the end."""
-    spec = spec_of(RATES_FPS[target])
+    spec = spec_of(RATES_FPS[target], burst=burst)
     frame_bytes = SIZE_BYTES - FCS_BYTES
     half_fps = RATES_FPS[target] // 2
     with open_measurer(shipped_on("bridge-4x10m", "bridge", (str(RATE_BPS), "100000000")), target) as measurer:

@@ -536,7 +536,7 @@ def test_frames_of_a_burst_before_a_collapse_are_in_no_loss(load_pct: int, tmp_p
     found = measure(tmp_path, "messages.n_to_one", topology, 64, *settings)
     (row,) = rows(found, "loads")
     assert row["throughput_pct"] == pytest.approx(0.05 * load_pct, abs=row["throughput_error_pct"])
-    assert row["throughput_error_pct"] < 0.1
+    assert row["throughput_error_pct"] < 0.15
     assert row["frame_loss_ratio"] == pytest.approx(0.95, abs=row["frame_loss_error"])
     assert row["message_loss_ratio_min"] <= 0.95 <= row["message_loss_ratio_max"]
     inputs = rows(found, "inputs")
@@ -568,7 +568,7 @@ def test_errors_of_four_short_trials_cover_what_many_trials_measure(load: str, t
 
 def test_the_error_of_a_single_trial_with_phases_of_its_own_is_not_known(tmp_path: Path) -> None:
     topology = switch(FORWARDING, port="queue_frames: 4")
-    settings = ("message_frames=20", "messages=3", "loads_pct=120", "repeats=1")
+    settings = ("message_frames=20", "messages=20", "loads_pct=120", "repeats=1")
     (alone,) = rows(measure(tmp_path / "alone", "messages.n_to_one", topology, 64, *settings), "loads")
     (in_step,) = rows(
         measure(tmp_path / "step", "messages.n_to_one", topology, 64, *settings, "phases=in_step"), "loads"

@@ -9,21 +9,31 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from support.networks import parsed, shipped, switch
-from support.runs import run_on_sim
+from support.runs import measure, run_on_sim
 
+from p4mesh.layers import UDP_OVER_IPV4
+from p4mesh.measurement.transient import UNKNOWN
 from p4mesh.methods.base import Method
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.topology import Topology
+from p4mesh.traffic.arrivals import Poisson, Profile
 from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 DEVICES = int(os.environ.get("P4MESH_TRANSIENT_DEVICES", "20"))
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
@@ -162,3 +172,78 @@ def test_intervals_of_seeded_devices_cover_the_closed_form() -> None:
         covered += fits and loss["loss_low_pct"] <= 100 - pass_ppm / 1e4 <= loss["loss_high_pct"]
     print(f"{covered} of {devices} covered")
     assert covered >= 0.95 * devices >= 0.7 * DEVICES
+
+
+@pytest.mark.parametrize("frames", [1000, 3000, 10_000])
+@pytest.mark.parametrize("burst_frames", [2, 100, 250, 930])
+def test_bursts_hide_no_bucket(burst_frames: int, frames: int) -> None:
+    """Bursts at 90 % of the line; a trial in which too few of them come for windows is repeated longer."""
+    asked = (f"burst_frames={burst_frames}", f"scaled_frames={frames}")
+    rates, loss = at_load(collapsing(burst_frames=1000), 90, *asked)
+    if not loss["lost_frames"]:
+        assert loss["bucket_loss_pct"] == 100
+        return
+    true_fps = 0.05 * 4 * 0.9 * LINE_FPS
+    assert rates["frmol_fps"] == pytest.approx(true_fps, abs=rates["frmol_error_fps"])
+    assert rates["frmol_error_fps"] < 0.02 * true_fps
+    assert loss["loss_low_pct"] <= 95 <= loss["loss_high_pct"]
+    assert loss["early_frames"] > 2500
+
+
+@pytest.mark.parametrize("burst_frames", [10, 250, 930])
+def test_bursts_that_a_device_recovers_from_print_the_same_in_trials_of_any_length(burst_frames: int) -> None:
+    """It collapses in each burst anew: the mean over whole bursts, though a trial has six of them or five hundred."""
+    asked = f"burst_frames={burst_frames}"
+    truth, _ = at_load(collapsing(), 90, asked, "scaled_frames=100000")
+    for frames in (1000, 3000, 10_000):
+        rates, loss = at_load(collapsing(), 90, asked, f"scaled_frames={frames}")
+        assert rates["frmol_fps"] == pytest.approx(truth["frmol_fps"], abs=rates["frmol_error_fps"])
+        assert loss["loss_low_pct"] <= 100 * (1 - truth["frmol_fps"] / (0.9 * 4 * LINE_FPS)) <= loss["loss_high_pct"]
+
+
+def test_a_trial_that_is_too_short_for_its_bursts_says_so() -> None:
+    """Two bursts; nothing asks for a longer trial, and all that is known is that no more comes for good."""
+    asked = ("burst_frames=400", "scaled_frames=1000", "sustained=false")
+    rates, loss = at_load(collapsing(), 90, *asked)
+    assert rates["frmol_fps"] == rates["frmol_error_fps"]
+    assert loss["loss_high_pct"] == 100
+    assert "early_frames" not in loss
+
+
+def overloaded(topology: str, **changes: Any) -> TrialResult:
+    """Two senders to one port at 60 % of its line each, for 2 ms."""
+    stream = Stream(
+        "overload", 64, Fraction(6, 10) * max_rate_fps(64, 10**9), 1785, Rotate(), (1, 2), (3,), UDP_OVER_IPV4
+    )
+    (result,) = measure(
+        topology, TrialSpec("overload", (replace(stream, **changes),), 2_000_000, settle_ns=1000, watch_queues=True)
+    )
+    return result
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"start_offset_ns": (0, 20_000)}, True),
+        ({"start_offset_ns": (0, 600_000)}, False),
+        ({"burst": Burst(50)}, True),
+        ({"burst": Burst(500)}, False),
+        ({"arrivals": Poisson(7)}, True),
+        ({"arrivals": Profile(((Fraction(0), Fraction(2)), (Fraction(1), Fraction(1))), 40_000)}, True),
+        ({"arrivals": Profile(((Fraction(0), Fraction(2)), (Fraction(1), Fraction(1))), 900_000)}, False),
+    ],
+)
+def test_what_comes_for_good_is_told_or_marked(changes: dict[str, Any], told: bool) -> None:
+    """Half of the frames, once 300 more have come than half of the line carries."""
+    half = f"lookup: {{capacity_fps: {LINE_FPS / 2:.0f}, overload_pass_ppm: 500000, burst_frames: 300}}"
+    result = overloaded(switch(half, ports=3, rates_bps=10**9), **changes)
+    assert result.transient is not None
+    if not told:
+        assert result.transient == UNKNOWN
+        assert queue_text([result]) == "transient"
+        return
+    assert result.transient.over
+    found = result.rx_frames - result.transient.frames
+    assert abs(found - 1785) <= result.transient.hidden_frames + 4
+    assert result.transient.hidden_frames < 200

@@ -24,6 +24,7 @@ from p4mesh.methods.results.latency import (
     summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, latency_cells
+from p4mesh.methods.results.metrics import missed_error_pct
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, table_of
 from p4mesh.quantities import number_text
@@ -36,7 +37,7 @@ from p4mesh.trial.spec import TrialSpec
 
 _COLUMNS = (
     *(fields.MIX, fields.PART, fields.TRIAL, fields.LOAD_PCT, fields.FRAME_SIZE_BYTES),
-    *(fields.TX_FRAMES, fields.RX_FRAMES, fields.LOST_FRAMES, fields.LOSS_PCT),
+    *(fields.TX_FRAMES, fields.RX_FRAMES, fields.LOST_FRAMES, fields.LOSS_PCT, fields.LOSS_ERROR_PCT),
 )
 _LATENCY = (fields.MIN_US, fields.AVG_US, fields.AVG_ERROR_US, fields.MAX_US)
 
@@ -55,6 +56,7 @@ class SizeCounts(Record):
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     corrupted: Corrupted = field(metadata=INLINE)
     loss_pct: Annotated[float, fields.LOSS_PCT]
+    loss_error_pct: Annotated[float | None, fields.LOSS_ERROR_PCT]
     latency: Record | None = field(default=None, metadata=OMITTED)
 
 
@@ -171,5 +173,6 @@ class _Split:
             lost_frames=lost,
             corrupted=CorruptedAtPorts(result).of(flows),
             loss_pct=float(Fraction(100 * lost, expected)) if expected else 0.0,
+            loss_error_pct=missed_error_pct(result, lost, expected),
             latency=latency,
         )

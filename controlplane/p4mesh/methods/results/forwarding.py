@@ -106,7 +106,8 @@ class MeshTrial(SearchRow):
         """
         senders = sum(port.tx_frames > 0 for port in self.ports)
         missed, doubtful = self._missed_frames
-        return interval_cells(missed, self.tx_frames, doubtful, senders)
+        cells = interval_cells(missed, self.tx_frames, doubtful, senders)
+        return cells if self.settled else cells | dict.fromkeys(("loss_high_pct", "bucket_loss_pct"), 100.0)
 
     @property
     def loss_error(self) -> dict[str, Cell]:
@@ -115,7 +116,7 @@ class MeshTrial(SearchRow):
             return {}
         missed, doubtful = self._missed_frames
         low, _ = loss_interval(missed - doubtful, self.tx_frames)
-        _, high = loss_interval(missed, self.tx_frames)
+        _, high = loss_interval(missed, self.tx_frames) if self.settled else (low, 1.0)
         return {"loss_error_pct": max(self.loss_pct - 100 * low, 100 * high - self.loss_pct)}
 
     @property

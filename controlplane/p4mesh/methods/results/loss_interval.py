@@ -31,7 +31,7 @@ BUCKET_RATES = (
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
-def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
+def loss_interval(lost_frames: float, frames: float) -> tuple[float, float]:
     """The loss ratios between which the true one lies, with 95 % confidence; (0, 1) where nothing was sent.
 
     Without loss the upper end is 3/n, else both are those of Wilson's score interval.
@@ -46,7 +46,7 @@ def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def loss_error_pct(lost_frames: int, frames: int) -> float | None:
+def loss_error_pct(lost_frames: float, frames: float) -> float | None:
     """The larger side of that interval in percent; None where nothing was sent."""
     if frames <= 0:
         return None

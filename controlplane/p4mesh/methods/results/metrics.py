@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.results.loss_interval import loss_error_pct
@@ -13,6 +14,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
+T = TypeVar("T", float, Fraction)
 _MANY = 7
 """Lost frames for each late one where a queue was full in the first eighth of the trial."""
 
@@ -52,6 +54,28 @@ def missed_frames(result: TrialResult) -> int:
 def early_frames(result: TrialResult) -> int:
     """Frames that came at first beyond the rate of the steady part; 0 without a transient."""
     return 0 if result.transient is None else result.transient.frames
+
+
+def is_settled(result: TrialResult) -> bool:
+    """Whether a trial went on for long enough to tell what is forwarded for good: it may be less than it shows else."""
+    return result.transient is None or result.transient.over
+
+
+def rate_error(result: TrialResult, rate: T, error: T) -> T:
+    """Error of a rate whose trial is long enough; of one that is not, all of it."""
+    return error if is_settled(result) else max(error, rate)
+
+
+def missed_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
+    """Error of the loss of some frames of a trial in percent (95 %): all the rest where it is not long enough."""
+    error_pct = _sampling_error_pct(result, missed_frames, frames)
+    return None if error_pct is None else rate_error(result, 100 * (1 - missed_frames / frames), error_pct)
+
+
+def _sampling_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
+    """Copies of a frame may be lost together: only the frames that were sent are independent of each other."""
+    alone = min(1.0, result.tx_frames / max(1, result.expected_rx_frames))
+    return loss_error_pct(missed_frames * alone, frames * alone)
 
 
 def steady_share(result: TrialResult) -> Fraction:
@@ -126,8 +150,9 @@ def _pct(frames: int, expected: int) -> Fraction:
 
 def _by_chance(result: TrialResult) -> Fraction:
     """Frames by which the losses of a trial may differ from those that a trial of any length has on the average."""
-    error_pct = loss_error_pct(result.lost_frames, result.expected_rx_frames) if result.lost_frames else None
-    return Fraction(0) if error_pct is None else Fraction(error_pct) * result.expected_rx_frames / 100
+    expected = result.expected_rx_frames
+    error_pct = _sampling_error_pct(result, result.lost_frames, expected) if result.lost_frames else None
+    return Fraction(0) if error_pct is None else Fraction(error_pct) * expected / 100
 
 
 def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> Verdict:
@@ -187,7 +212,7 @@ def rate_metrics(
         offered,
         utilisation_pct(offered, size, line),
         forwarding,
-        (ends + hidden + chance) / seconds / steady_share(result),
+        rate_error(result, forwarding, (ends + hidden + chance) / seconds / steady_share(result)),
         utilisation_pct(forwarding, size, line),
         _pct(result.lost_frames + late + early, result.expected_rx_frames),
         late,

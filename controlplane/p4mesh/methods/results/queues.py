@@ -8,10 +8,13 @@ from typing import Annotated, Protocol
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.metrics import is_settled
 from p4mesh.methods.results.record import Record
 from p4mesh.quantities import number_text, ports_text, time_text
 from p4mesh.trial.result import TrialResult
 
+TRANSIENT = "transient"
+"""Of queues: frames were lost, and a trial that is not long enough does not tell how many a longer one loses."""
 TOO_SHORT = "the trial is too short to tell whether a queue fills"
 
 
@@ -53,6 +56,8 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
     trend = result.queues
     if trend is None:
         return None
+    if not is_settled(result):
+        return QueueCells(queues=TRANSIENT, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     if trend.trend is not Trend.FILLING:
         return QueueCells(queues=trend.trend.value, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     return QueueCells(
@@ -68,6 +73,8 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
 def queue_text(results: Sequence[TrialResult]) -> str | None:
     """The text beside a latency of some trials: the worst state of their queues."""
     trends = [result.queues for result in results if result.queues is not None]
+    if not all(map(is_settled, results)):
+        return TRANSIENT
     if any(result.lost_frames for result in results):
         return "frames lost"
     for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY):

@@ -19,8 +19,7 @@ from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     check_definition,
 )
-from p4mesh.methods.results.loss_interval import loss_error_pct
-from p4mesh.methods.results.metrics import missed_frames, rate_metrics
+from p4mesh.methods.results.metrics import missed_error_pct, missed_frames, rate_metrics
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, table_of
@@ -276,7 +275,7 @@ def _row(rate_bps: int, spec: TrialSpec, result: TrialResult, load: Fraction, ve
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
-        loss_error_pct=loss_error_pct(missed_frames(result), result.expected_rx_frames),
+        loss_error_pct=missed_error_pct(result, missed_frames(result), result.expected_rx_frames),
         flooded_frames=_returned(spec, result),
         status=result.status,
         reason=result.reason,

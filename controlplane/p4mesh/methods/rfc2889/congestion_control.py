@@ -15,8 +15,15 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, loss_error_pct
-from p4mesh.methods.results.metrics import late_by_port, missed_frames, steady_share, transmission_s
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
+from p4mesh.methods.results.metrics import (
+    late_by_port,
+    missed_error_pct,
+    missed_frames,
+    rate_error,
+    steady_share,
+    transmission_s,
+)
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import OMITTED, Record
@@ -300,22 +307,22 @@ def _row(
         skew=_skew(both, blocks, intended / seconds),
         uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
         congested_fps=float(received_c / seconds),
-        block_error_fps=float(len(blocks) / seconds / steady_share(both)),
+        block_error_fps=float(rate_error(both, received_c / seconds, len(blocks) / seconds / steady_share(both))),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
         alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),
-        alone_loss_error_pct=loss_error_pct(missed_frames(alone), alone.expected_rx_frames),
+        alone_loss_error_pct=missed_error_pct(alone, missed_frames(alone), alone.expected_rx_frames),
         pause_frames=pause_frames,
         uncongested_tx_frames=_sent(uncongested),
         uncongested_rx_frames=_sent(uncongested) - lost_u,
         uncongested_loss_pct=_percent(missed_u, _sent(uncongested)),
-        uncongested_loss_error_pct=loss_error_pct(missed_u, _sent(uncongested)),
+        uncongested_loss_error_pct=missed_error_pct(both, missed_u, _sent(uncongested)),
         uncongested_bucket_pct=_bucket_pct(missed_u + forgiven_u, _sent(uncongested)),
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
         corrupted_frames=both.corrupted_frames or None,
         congested_loss_pct=_percent(missed_c, _sent(congested)),
-        congested_loss_error_pct=loss_error_pct(missed_c, _sent(congested)),
+        congested_loss_error_pct=missed_error_pct(both, missed_c, _sent(congested)),
         congested_bucket_pct=_bucket_pct(missed_c + forgiven_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,

@@ -14,7 +14,14 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.metrics import early_frames, missed_frames, steady_share, transmission_s
+from p4mesh.methods.results.metrics import (
+    early_frames,
+    missed_error_pct,
+    missed_frames,
+    rate_error,
+    steady_share,
+    transmission_s,
+)
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.rfc2889.device_clock import (
@@ -74,6 +81,7 @@ class Pressure(Record):
     forwarding_pct: Annotated[float, retitled(fields.FORWARDING_PCT, "Rx util", digits=3)]
     min_spacing_ns: float | None
     loss_pct: Annotated[float, fields.LOSS_PCT]
+    loss_error_pct: Annotated[float | None, fields.LOSS_ERROR_PCT]
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     slot_bytes: str | None
     """Mean distance of two frames in bytes; an exact fraction, as the clock takes differences of these times."""
@@ -228,10 +236,11 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
         offered_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
         rx_frames=result.rx_frames,
         forwarding_fps=float(fps),
-        forwarding_error_fps=float((1 + hidden) * NS_PER_S / busy_ns / steady_share(result)),
+        forwarding_error_fps=float(rate_error(result, fps, (1 + hidden) * NS_PER_S / busy_ns / steady_share(result))),
         forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,
         loss_pct=float(Fraction(100 * missed_frames(result), result.expected_rx_frames or 1)),
+        loss_error_pct=missed_error_pct(result, missed_frames(result), result.expected_rx_frames),
         corrupted_frames=result.corrupted_frames or None,
         slot_bytes=None if slot_bytes is None else str(slot_bytes),
         status=result.status,

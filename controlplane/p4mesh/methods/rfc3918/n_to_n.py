@@ -65,6 +65,7 @@ _TRIALS = (
     RX_ALL_PORTS,
     LOST_COPIES,
     retitled(fields.LOSS_PCT, "Loss", digits=6),
+    fields.LOSS_ERROR_PCT,
     fields.FLOODED_FRAMES,
     fields.VERDICT,
 )

@@ -17,9 +17,9 @@ from p4mesh.methods.results.latency import (
     summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
-from p4mesh.methods.results.metrics import rate_metrics
+from p4mesh.methods.results.metrics import missed_error_pct, missed_frames, rate_metrics
 from p4mesh.methods.results.queues import queue_cells
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import untrusted_trials
 from p4mesh.methods.results.searched import SearchRow
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup
@@ -74,6 +74,7 @@ class MulticastTrial(SearchRow):
     tx_frames: int
     expected_frames: int
     rx_frames: int
+    loss_error_pct: float | None = field(default=None, metadata=OMITTED)
     classes: ClassCounts | None = field(default=None, metadata=INLINE)
     """None where all frames are of one class."""
 
@@ -90,6 +91,7 @@ def trial_row(spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fractio
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
         loss_pct=float(rates.loss_pct),
+        loss_error_pct=missed_error_pct(result, missed_frames(result), result.expected_rx_frames),
         forwarding_fps=float(rates.forwarding_fps),
         forwarding_error_fps=float(rates.forwarding_error_fps),
         flooded_frames=result.flooded_frames,

@@ -281,7 +281,7 @@ class _Rows:
                 for one in found
             ),
             loss_ratio=None if ratio is None else float(ratio),
-            loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
+            loss_ratio_below=None if ratio else excluded_ratio(0, min(counts.tx_frames, counts.expected_frames)),
             flooded_frames=_strays(item, result, "flooded_frames"),
             misdirected_frames=_strays(item, result, "misdirected_frames"),
             latency=latency,

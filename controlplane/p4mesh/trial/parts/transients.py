@@ -3,52 +3,71 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.queue_watch import cycle_of, step_of, times_of
-from p4mesh.measurement.transient import PortReading, transient
+from p4mesh.measurement.transient import FEWEST_READINGS, UNKNOWN, PortReading, transient
 from p4mesh.tester.reading import Reading, ReasonCounts
 from p4mesh.tester.records import ALL_ONES
+from p4mesh.traffic.arrivals import Profile, Recorded
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.parts.base import Part, Sending, Trial
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import TrialSpec
-
-_EVEN = 1000
-"""Ports that start together do so within this part of a trial: no window is longer or shorter by a visible part."""
 
 
 class FindingTransients(Part):
     """Readings of all ports at the times at which queues are watched; none around an interruption.
 
-    Windows with other parts of bursts in each are not compared. Where time does not stand still meanwhile, frames sent
-    tell it: no readings of streams that send them unevenly.
+    Windows have whole bursts where time stands still meanwhile. Elsewhere frames sent tell the time, and the length of
+    a window is unsure by one burst; with start offsets, it is unsure by the latest one. Where that is more than a
+    window, nobody can tell whether a device forwarded more at first.
     """
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
         self._times_ns: list[int] = []
         self._readings: list[PortReading] = []
+        self._latest_ns = self._bursts_ns = Fraction(0)
+        self._sending_ns = trial.spec.duration_ns
+        self._by_way = False
+        self._has_arrivals = any(stream.arrivals for stream in trial.spec.streams)
+        self._real_time = trial.tester.target.capabilities.real_time
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
         spec = trial.spec
-        wanted = spec.watch_queues and spec.interruption is None
-        return wanted and (not trial.tester.target.capabilities.real_time or _evenly_sent(spec))
+        return spec.interruption is None and (spec.watch_queues or any(stream.arrivals for stream in spec.streams))
 
     def started(self, sending: Sending) -> None:
-        tick_ps = sending.tester.tick_ps
-        step_ns = step_of(sending.plan, sending.duration_ns, tick_ps)
-        if any(stream.burst for stream in self.trial.spec.streams) and cycle_of(sending.plan, tick_ps) > step_ns:
-            return
-        self._times_ns = [sending.lead_ns + time_ns for time_ns in times_of(step_ns)]
-        self.due_ns = self._times_ns.pop(0)
+        plan, tick_ps, streams = sending.plan, sending.tester.tick_ps, self.trial.spec.streams
+        step_ns = step_of(plan, sending.duration_ns, tick_ps)
+        cycles_ns = {_burst_ns(stream) for stream in streams}
+        whole = cycle_of(plan, tick_ps) <= step_ns and len(cycles_ns) == 1 and not self._has_arrivals
+        self._bursts_ns = max(cycles_ns)
+        if self._bursts_ns:
+            self._sending_ns = round(max(stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams))
+            if not whole:
+                step_ns = max(1, int(step_ns / self._bursts_ns)) * self._bursts_ns
+        self._latest_ns = Fraction(max((latest for stream in streams for latest in stream.start_offset_ns), default=0))
+        self._by_way = whole and not self._real_time
+        times_ns = [time_ns for time_ns in times_of(step_ns) if time_ns < self._sending_ns]
+        if len(times_ns) >= FEWEST_READINGS and self._uneven_ns() <= step_ns:
+            self._times_ns = [sending.lead_ns + time_ns for time_ns in times_ns]
+            self.due_ns = self._times_ns.pop(0)
+
+    def _uneven_ns(self, way_ns: float = 0) -> float:
+        """Time by which frames may leave early or late in a window; of whole bursts, some are on their ``way``."""
+        bursts_ns = float(self._bursts_ns)
+        return float(self._latest_ns) + (min(bursts_ns, way_ns) if self._by_way else bursts_ns)
 
     def act(self, sending: Sending) -> None:
         self.due_ns = self._times_ns.pop(0) if self._times_ns else None
         sent, counts = None, sending.tester.reason_counts()
-        if sending.tester.target.capabilities.real_time:
+        if self._real_time:
             before, counts = counts, sending.tester.reason_counts()
             sent = _sent(before), _sent(counts)
         received = {port: frames for (port, reason), frames in counts.items() if reason == "expected"}
@@ -57,16 +76,26 @@ class FindingTransients(Part):
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
         if not result.status.trusted or not result.lost_frames:
             return result
+        if not self._readings:
+            return replace(result, transient=UNKNOWN)
         ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
         lost_share = result.lost_frames / result.expected_rx_frames
-        varies = self.trial.tester.target.capabilities.software_devices
-        found = transient(self._readings, result.ports, ways_ns, result.duration_ns, lost_share, varies=varies)
+        # A device on a processor forwards as it has time, and of what comes by chance it loses as chance has it.
+        varies = self.trial.tester.target.capabilities.software_devices or self._has_arrivals
+        uneven = self._uneven_ns(max(ways_ns.values(), default=0)) / self._sending_ns
+        found = transient(
+            self._readings, result.ports, ways_ns, self._sending_ns, lost_share, uneven=uneven, varies=varies
+        )
         return result if found is None else replace(result, transient=found[0], ports=found[1])
 
 
-def _evenly_sent(spec: TrialSpec) -> bool:
-    latest_ns = max((offset for stream in spec.streams for offset in stream.start_offset_ns), default=0)
-    return latest_ns * _EVEN <= spec.duration_ns and not any(stream.burst or stream.arrivals for stream in spec.streams)
+def _burst_ns(stream: Stream) -> Fraction:
+    """Time after which a stream does the same again, but for its destinations; 0 of even departures, or by chance."""
+    if isinstance(stream.arrivals, Profile | Recorded):
+        frames = stream.arrivals.departures_in_round(stream.rate_fps, stream.frame_count)
+    else:
+        frames = stream.burst.frames if stream.burst else 0
+    return frames * NS_PER_S / stream.rate_fps
 
 
 def _sent(counts: ReasonCounts) -> int:

@@ -199,10 +199,13 @@ def test_losses_by_chance_are_no_error_beside_a_queue_or_a_transient() -> None:
     spec, _ = trial(1000, 0, 0, Fraction(1000), 0)
     lossy = replace(ports(PortCounts(1, rx_frames=500), PortCounts(2, rx_frames=490)), lost_frames=10, rx_frames=990)
     assert float(rate_metrics(spec, lossy, GIGABIT).forwarding_error_fps) == pytest.approx(2 + 8.31, abs=0.01)
-    early = replace(lossy, transient=Transient(0, over=False, frames=1))
+    early = replace(lossy, transient=Transient(0, over=True, frames=1))
     late = replace(lossy, ports=(PortCounts(1, rx_frames=500, late_frames=1), PortCounts(2, rx_frames=490)))
     for other in (early, late):
         assert rate_metrics(spec, other, GIGABIT).forwarding_error_fps == 2
+    # A transient that goes on may leave nothing.
+    going_on = replace(lossy, transient=Transient(0, over=False, frames=0))
+    assert rate_metrics(spec, going_on, GIGABIT).forwarding_error_fps == 990
     # Without a loss nothing is a sample: one frame at each output that sent any.
     whole = ports(PortCounts(1, rx_frames=999), PortCounts(2, rx_frames=1), PortCounts(3))
     assert rate_metrics(spec, whole, GIGABIT).forwarding_error_fps == 2

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from support.beds import make_bed
 from support.fakes import FlowMeasurer, lossless
-from support.runs import run_unit
+from support.networks import parsed, switch
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import LatencyStats, PortCounts
@@ -169,3 +171,38 @@ def test_frames_that_come_back_to_the_source_are_a_finding_and_those_at_unused_p
     _, outcome = run(AfterTheSearch(flooded_frames=104, ports=(back, unused)), 64)
     assert "flooding detected: 8 frames came back to the source port (64 B)" in outcome.findings
     assert run(FlowMeasurer(lossless), 64)[1].findings == ()
+
+
+QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+AT_LINE_RATE = ("parts=throughput", "search_min_pct=100", "search_initial_pct=100")
+
+
+@pytest.mark.parametrize("frames", [1000, 20_000])
+def test_a_server_of_broadcasts_has_closed_forms(frames: int) -> None:
+    """One frame each microsecond: 67.2 % of the line at 64 bytes, all of it at 128; LILO is a frame and 300 ns."""
+    server = parsed(switch("broadcast: {service_base_ns: 1000, queue_frames: 4}", "latency_ns: 300", rates_bps=10**9))
+    _, outcome, _ = run_on_sim(TEST, server, (64, 128), *QUICK, f"scaled_frames={frames}")
+    tables: dict[str, list[dict[str, Any]]] = {table.name: [*map(dict, table.rows)] for table in outcome.tables}
+    (short, long), latencies = tables["broadcast"], tables["broadcast_latency"]
+    assert short["carried_pct"] <= 67.2 <= short["upper_pct"] <= 67.22
+    assert short["forwarding_fps"] == pytest.approx(3e6, abs=short["forwarding_error_fps"])
+    assert (long["load_pct"], long["upper_pct"]) == (100, None)
+    assert [round(row["min_us_low"], 3) for row in latencies] == [0.812, 0.812, 1.324, 1.324]
+    assert latencies[3]["avg_us_mean"] == pytest.approx(1.324, abs=latencies[3]["avg_error_us_high"])
+
+    _, outcome, _ = run_on_sim(TEST, server, (64,), *QUICK, *AT_LINE_RATE, f"scaled_frames={frames}")
+    row: dict[str, Any] = dict(outcome.tables[0].rows[0])
+    assert row["forwarding_fps"] == pytest.approx(3e6, abs=row["forwarding_error_fps"])
+    assert row["loss_pct"] == pytest.approx(32.8, abs=row["loss_error_pct"])
+
+
+def test_copies_that_are_lost_together_are_no_losses_by_themselves() -> None:
+    """2 % of the frames are lost in front of the seven copies of each."""
+    covered = 0
+    for seed in range(12):
+        lossy = parsed(switch(f"loss_ppb: {2 * 10**7}", ports=8, rates_bps=10**9, seed=seed))
+        _, outcome, _ = run_on_sim(TEST, lossy, (64,), *QUICK, *AT_LINE_RATE, "scaled_frames=2000")
+        row: dict[str, Any] = dict(outcome.tables[0].rows[0])
+        rate = abs(row["forwarding_fps"] - 7 * 0.98 * float(max_rate_fps(64, 10**9))) <= row["forwarding_error_fps"]
+        covered += rate and abs(row["loss_pct"] - 2) <= row["loss_error_pct"]
+    assert covered >= 11
