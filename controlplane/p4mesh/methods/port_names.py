@@ -63,12 +63,14 @@ class PortNames:
     def _of_word(self, word: str, place: Place) -> tuple[int, ...]:
         if found := _RANGE.fullmatch(word):
             first, last = int(found[1]), int(found[2] or found[1])
-            ports = tuple(number for number in self._numbers if first <= number <= last)
-            if not ports or len(ports) != last - first + 1:
-                raise self._complain(
-                    place, f"there is no port {word}", f"the topology has ports 1 to {max(self._numbers)}"
-                )
-            return ports
+            if first > last:
+                raise self._complain(place, f"{word} counts down", f"write {last}-{first}")
+            wanted = range(first, last + 1)
+            if missing := sorted(set(wanted) - set(self._numbers)):
+                of_range = f" of {word}" if first < last else ""
+                ports = f"the topology has ports 1 to {max(self._numbers)}"
+                raise self._complain(place, f"there is no port {missing[0]}{of_range}", ports)
+            return tuple(wanted)
         if word not in self._names:
             known = ", ".join(f"{name} ({self._kinds[name]})" for name in sorted(self._names))
             raise self._complain(
