@@ -449,6 +449,16 @@ def test_a_report_shows_the_parameters_that_were_changed_with_their_defaults(fin
     assert changed["search_resolution_pct"] == ("0.01", "0.1")  # the topology asks for it
 
 
+def test_a_long_value_of_a_parameter_is_broken_into_lines_and_leaves_its_neighbours_their_place(finished: Path) -> None:
+    headers = "ipv4(source=192.0.2.1, destination=192.0.2.2)/udp/vxlan(vni=5000)/ethernet/ipv4/udp"
+    stored = read_run(finished)
+    given = [{**item, "value": headers} if item["name"] == "headers" else item for item in stored.config["parameters"]]
+    shown = page(
+        run_document(replace(stored, config={**stored.config, "parameters": given}), outcome(Verdict.MEASURED))
+    )
+    assert f'<td class="words">{headers}</td>' in shown and "td.words { white-space: normal" in shown
+
+
 def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untrusted_ones(finished: Path) -> None:
     stored = read_run(finished)
     own = [trial for trial in stored.trials if trial.unit == "64B/throughput"][:4]
