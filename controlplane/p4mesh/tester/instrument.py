@@ -7,7 +7,7 @@ chooses the streams and their time, and interprets the counts (:mod:`p4mesh.meas
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,13 +22,11 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.expected_payload import expected_payload
 from p4mesh.tester.frames import seed_payload
-from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.inner_losses import LossWatch
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.reading import CopyWindow, Reading, ReasonCounts
-from p4mesh.tester.received_fields import ReceivedBits
 from p4mesh.tester.strays import Strays
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
@@ -48,7 +46,8 @@ class Tester:
         """Protocols on the ports of the tester; they are served in :meth:`wait`, and not while cells are read."""
         self.elapsed_ns: int | Fraction = 0
         """Target time that has passed in this instance's waits."""
-        self._planner = Planner(contract, target.capabilities, target.topology, target.start_skew_ns_of)
+        self.plan = Planner(contract, target.capabilities, target.topology, target.start_skew_ns_of).plan
+        """Plans streams; nothing is sent."""
         self._run = 0
         self._cells_used = 0
         self._plan: Plan | None = None
@@ -59,18 +58,6 @@ class Tester:
         self._macs_before: dict[int, MacCounts] = {}
         self._strays = Strays(dataplane)
         self._losses = LossWatch(target, dataplane)
-
-    def plan(
-        self,
-        streams: Sequence[Stream],
-        per: HistogramPer | None = None,
-        chosen: Sequence[FlowName] = (),
-        departure_error_ns: int | None = None,
-        interarrival: HistogramPer | None = None,
-        told_apart: Mapping[str, Sequence[ReceivedBits]] | None = None,
-    ) -> Plan:
-        """Plans streams as :meth:`Planner.plan` does; nothing is sent."""
-        return self._planner.plan(streams, per, chosen, departure_error_ns, interarrival, told_apart)
 
     # Verbs
 
