@@ -81,6 +81,10 @@ def latencies(shortest: int, longest: int) -> dict[str, int]:
         (KNOWN, 21_000, {"frames": 5100, "reordered": 100}, (0, 0, 100, 0)),
         # 30 of 130 late frames more than gaps: these are copies, and of the others nobody knows.
         (KNOWN, 21_000, {"frames": 5030, "reordered": 130}, (100, 100, 30, 100)),
+        # 110 frames more are lost than came late: each of the others may be a copy.
+        (KNOWN, 21_000, {"frames": 4890, "reordered": 100}, (210, 100, 0, 100)),
+        # 10 late frames are copies for certain, though the program knows all but 5.
+        (KNOWN, 21_000, {"frames": 5010, "reordered": 110, "beyond_window": 5}, (0, 0, 10, 100)),
         # 10 frames of the end are missing beside the gaps, whatever came late.
         (KNOWN, 21_000, {"frames": 4990, "reordered": 100, "next_sequence": 4990}, (110, 100, 0, 100)),
         (KNOWN, 21_000, {"frames": 4900}, (100, 0, 0, 0)),

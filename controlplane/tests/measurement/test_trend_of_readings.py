@@ -109,7 +109,7 @@ def ppm(growth: float) -> float:
 
 
 def about(value: float) -> Any:
-    return pytest.approx(value, rel=1e-9, abs=1e-9)
+    return pytest.approx(value, rel=2e-13, abs=1e-9)
 
 
 def slope_error(jitter: float = 0.0, bend: float = 0.0, wandering: float = 0.0) -> float:
@@ -150,10 +150,11 @@ def test_the_error_of_a_slope_is_that_of_frames_of_the_line_and_of_a_queue_that_
 def test_what_queues_of_one_trial_wander_by_is_the_error_of_each() -> None:
     """One bends by 40 and two are straight: a third of its variance for them, from 12 steps beyond two each."""
     straight, bent = Seen(line(1024)), Seen(line(1024, 40))
-    found = trend_of({(0, 1, 2): straight, (0, 3, 4): bent, (0, 5, 6): Seen(line(1025))})
+    found = trend_of({(0, 1, 2): straight, (0, 3, 4): bent, (0, 5, 6): Seen(line(1025), frames=200)})
     wandering = (22.5 * 40**2 - (FRAME / 10) ** 2) / 3
     growth, margin = 1025 / WINDOW, 5 * slope_error(wandering=2 * wandering)
     assert found is not None and found.rx_ports == (6, 2, 4)
+    assert found.excess_fps == about(200 * WINDOWS / (DURATION * 1e-9) * growth)
     assert found.error_ppm == about(ppm(growth + margin) - ppm(growth))
 
 
@@ -252,10 +253,12 @@ def test_a_trial_is_longer_by_the_noise_of_its_slope() -> None:
         noisy = of_one(line(0), jitter=jitter, limit=900e-6)
         assert (noisy.trend, noisy.excess_ppm, noisy.longer) == (Trend.UNCLEAR, 0, longer)
         assert noisy.error_ppm == about(ppm(5 * slope_error(jitter)))
-    # More than the 400 ticks at rest exclude: half of them, give or take as much.
-    bound = of_one(line(0), jitter=2500, spread=400)
+    # 60 ticks of noise a window are more than 400 ticks at rest exclude in eight: half of them, give or take as much.
+    bound = of_one(line(0), jitter=500, spread=400)
     assert (bound.excess_ppm, bound.longer) == (about(ppm(200 / DURATION)), 9)
     assert bound.error_ppm == about(ppm(400 / DURATION) - ppm(200 / DURATION))
+    # 36 ticks are less.
+    assert of_one(line(0), jitter=300, spread=400).error_ppm == about(ppm(5 * slope_error(300)))
 
 
 @pytest.mark.parametrize(("few", "counts"), [(50, False), (51, True)])
@@ -265,6 +268,12 @@ def test_a_window_with_half_of_the_frames_says_nothing(few: int, counts: bool) -
     means[2] += 60
     found = of_one(means, few=few)
     assert (found.excess_ppm, found.error_ppm > 0) == (0, counts)
+
+
+@pytest.mark.parametrize(("frames", "trend"), [(2, Trend.FILLING), (1, Trend.UNCLEAR)])
+def test_a_window_has_two_frames_or_more(frames: int, trend: Trend) -> None:
+    """1.5 frames, of a twelfth or a sixth of the windows' time each, are less than its growth."""
+    assert of_one(line(26_000), frames=frames, spread=DURATION).trend is trend
 
 
 def test_a_flow_that_is_alone_in_its_pair_is_judged_with_the_others() -> None:
@@ -313,8 +322,8 @@ def test_a_queue_on_the_way_of_some_frames_is_that_of_their_pair_of_ports() -> N
 
 
 def test_a_queue_on_the_way_of_one_stream_is_that_of_its_frames() -> None:
-    """Streams of one pair of ports, of which one waits longer and longer: 100 frames a window in all eight."""
-    found = trend_of({(0, 1, 2): Seen(line(-512)), (1, 1, 2): Seen(line(1024)), (2, 1, 2): Seen(line(-512))})
+    """Two streams of one pair of ports, of which one waits longer and longer: 100 frames a window in all eight."""
+    found = trend_of({(0, 1, 2): Seen(line(-1024)), (1, 1, 2): Seen(line(1024))})
     assert found is not None and (found.trend, found.rx_ports) == (Trend.FILLING, (2,))
     assert found.excess_ppm == about(ppm(1 / 100))
     assert found.excess_fps == about(FRAMES * WINDOWS / (DURATION * 1e-9) / 100)

@@ -225,14 +225,17 @@ def test_rows_of_two_iterations_by_hand() -> None:
         Column("state", "Result"),
     )
 
-    def table(*rows: tuple[Cell, ...]) -> Outcome:
+    def table(*rows: tuple[Cell, ...], note: str = "Note.") -> Outcome:
         cells = tuple(dict(zip([column.key for column in columns], row, strict=True)) for row in rows)
-        found = Table("t", "Lost", columns, cells, "Note.", keys=("frame_size_bytes", "group"))
+        found = Table("t", "Lost", columns, cells, note, keys=("frame_size_bytes", "group"))
         return Outcome(Verdict.PASS, "", (found,), (), findings=("one",), deviations=("short", "long"))
 
     first = table(("all", 64, 3, 1, 0.5, True, "PASS"), ("all", 64, 3, 7, None, "end", "PASS"))
     second = table(
-        ("all", 64, 3, 4, None, False, "PASS"), ("some", 64, 3, 7, None, 5, "FAIL"), (None, 64, 4, 1, 2, 3, "")
+        ("all", 64, 3, 4, None, False, "PASS"),
+        ("some", 64, 3, 7, None, 5, "FAIL"),
+        (None, 64, 4, 1, 2, 3, ""),
+        note="Other.",
     )
     found = combined("Test", [first, second])
     (whole,) = found.tables

@@ -17,7 +17,7 @@ from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import ipv4, ipv6
-from p4mesh.measurement.counts import LatencyStats, QueueTrend, Trend
+from p4mesh.measurement.counts import LatencyStats, PortCounts, QueueTrend, StreamPacing, Trend
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -195,6 +195,90 @@ def test_the_error_is_unknown_where_a_longer_trial_may_have_longer_latencies(
     cells, varied = latency_cells(summary, "LILO", circumstances), variation_cells(summary, circumstances)
     errors = (cells.times.avg_error_us, cells.times.p99_error_us, varied.pdv_p99_error_us)
     assert all((error is not None) == known for error in errors), errors
+
+
+VARIED = LatencyStats(
+    100, 1000.0, 5000.0, 200_000.0, 99, 10.0, 400.0, 9900.0,
+    percentiles_ns=((50.0, 2000.0), (99.0, 3000.0), (99.9, 4500.0)),
+    percentile_errors_ns=((50.0, 8.0), (99.0, 80.0), (99.9, 160.0)),
+    ipdv_count=99, ipdv_min_ns=-400.0, ipdv_max_ns=300.0, ipdv_sum_ns=-990.0,
+    ipdv_percentiles_ns=((1.0, -350.0), (99.0, 250.0)), ipdv_percentile_errors_ns=((1.0, 20.0), (99.0, 30.0)),
+    rfc3550_jitter_flows=4, rfc3550_jitter_sum_ns=480.0, rfc3550_jitter_max_ns=150.0,
+)  # fmt: skip
+"""100 latencies with a mean of 2 us between 1 and 5 us, and 99 differences of 100 ns between 10 and 400 ns."""
+OF_MEAN_NS = 1.96 * (1000 * 3000 / 100) ** 0.5
+OF_DIFFERENCE_NS = 2**0.5 * 1.96 * (90 * 300 / 99) ** 0.5
+"""Errors of samples by the largest variance between the ends; neighbours have a frame in common."""
+
+
+def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> None:
+    """Two stamps of 8 ns are off by less than 8; departures 300 ns late count up to what is above the least latency."""
+    summary = summarise(VARIED)
+    assert summary is not None
+    circumstances = Circumstances("steady", 300.0, 0.0, 40.0, resolution_ns=Fraction(8))
+    cells = latency_cells(summary, "FIFO", circumstances)
+    times, us = cells.times, pytest.approx
+    assert (times.min_us, times.avg_us, times.max_us, times.single_error_us) == (1, 2, 5, 0.04)
+    assert times.avg_error_us == us((OF_MEAN_NS + 8 + 300) / 1000)
+    assert (times.p50_us, times.p99_us, times.p99_9_us) == (2, 3, 4.5)
+    # That of a single frame is the least error.
+    assert (times.p50_error_us, times.p99_error_us, times.p99_9_error_us) == us((0.348, 0.388, 0.468))
+    assert (cells.samples, cells.queues, cells.departure_error_ns, cells.overflow_frames) == (100, "steady", 300, 0)
+    jitter = cells.jitter
+    assert (jitter.jitter_min_us, jitter.jitter_avg_us, jitter.jitter_max_us) == (0.01, 0.1, 0.4)
+    assert jitter.jitter_avg_error_us == us((OF_DIFFERENCE_NS + 2 * 8 + 100) / 1000)
+
+    def error_ns(**changed: Any) -> float | None:
+        found = replace(circumstances, **changed).error_ns(summary)
+        return None if found is None else float(found)
+
+    assert error_ns(departure_error_ns=2000.0) == us(OF_MEAN_NS + 8 + 1000)
+    assert error_ns(departure_error_ns=None, average_error_ns=500.0) == 508
+    assert error_ns(overflowed=True) == 3000 + 308
+    assert error_ns(filling=True) is error_ns(average_error_ns=None) is None
+    for count, known in ((1, False), (2, True)):
+        few = summarise(replace(VARIED, count=count, sum_ns=2000.0 * count))
+        assert few is not None and (circumstances.error_ns(few) is not None) is known
+    full = replace(circumstances, overflowed=True)
+    assert full.percentile_error_ns(summary, 99.0) == 2000 + 308
+
+
+def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
+    """Each is a difference of two latencies. RFC 3550 has flows of 99 / 4 differences, of which 15/16 are left each."""
+    summary = summarise(VARIED)
+    assert summary is not None
+    found, us = (
+        variation_cells(summary, Circumstances(departure_error_ns=300.0, resolution_ns=Fraction(8))),
+        pytest.approx,
+    )
+    assert (found.pdv_p99_us, found.pdv_p99_9_us, found.pdv_max_us) == (2, 3.5, 4)
+    assert (found.pdv_p99_error_us, found.pdv_p99_9_error_us) == us((0.08 + 0.316, 0.16 + 0.316))
+    assert (found.ipdv_min_us, found.ipdv_p1_us, found.ipdv_avg_us, found.ipdv_p99_us) == (-0.4, -0.35, -0.01, 0.25)
+    assert (found.ipdv_p1_error_us, found.ipdv_p99_error_us) == us((0.02 + 0.316, 0.03 + 0.016 + 0.25))
+    assert found.ipdv_avg_error_us == us((2**0.5 * 1.96 * (390 * 310 / 99) ** 0.5 + 16 + 10) / 1000)
+    assert (found.ipdv_max_us, found.ipdv_samples) == (0.3, 99)
+    assert (found.rfc3550_avg_us, found.rfc3550_max_us) == (0.12, 0.15)
+    of_a_flow = 1.96 * (90 * 300 / 99) ** 0.5 * (99 / 16) ** 0.5
+    smoothed_ns = of_a_flow / 4**0.5 + 100 * (15 / 16) ** (99 / 4) + 4
+    assert found.rfc3550_avg_error_us == us((smoothed_ns + 16 + 120) / 1000)
+    assert variation_cells(summarise(replace(VARIED, count=1)), Circumstances()).pdv_max_us is None
+    grown = variation_cells(summary, Circumstances(filling=True))
+    assert (grown.pdv_p99_error_us, grown.ipdv_p99_error_us) == (None, 0.03)
+
+
+def test_circumstances_are_the_worst_of_their_trials() -> None:
+    plain = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
+    paced = tuple(StreamPacing("s", 1, 0.0, 0.0, 0.0, 0.0, 0.0, error_ns) for error_ns in (20.0, 30.0))
+    one = replace(plain, latency_error_ns=5.0, single_latency_error_ns=40.0, pacing=paced)
+    other = replace(plain, latency_error_ns=9.0, single_latency_error_ns=7.0)
+    found = Circumstances.of([one, other], Fraction(8))
+    assert found == Circumstances(None, 30.0, 9.0, 40.0, resolution_ns=Fraction(8))
+    assert Circumstances.of([], Fraction(8)) == Circumstances(None, None, 0.0, None, resolution_ns=Fraction(8))
+    unstamped = Circumstances.of([one, replace(other, unstamped_departures=True)], Fraction(8))
+    assert (unstamped.average_error_ns, unstamped.single_error_ns) == (None, None)
+    # 8 lost for each late frame: a queue was full, and is no reason for latencies that grow.
+    late = replace(other, lost_frames=8, ports=(PortCounts(2, late_frames=1),))
+    assert [getattr(Circumstances.of([late], Fraction(8)), name) for name in ("overflowed", "filling")] == [True, False]
 
 
 def test_frames_beyond_the_time_stamps_leave_no_error_that_is_known() -> None:
