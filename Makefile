@@ -100,7 +100,7 @@ outcomes: setup ## run every test on a small bed and compare what it wrote with 
 	$(BIN)/python scripts/outcomes.py $(ARGS)
 
 mutants: $(TESTING) ## change files place by place and print what no test notices (ARGS="FILE TESTS", see scripts/mutants.py)
-	@$(PIP) cosmic-ray pytest-cov
+	@$(PIP) cosmic-ray
 	$(BIN)/python scripts/mutants.py $(ARGS)
 
 fuzz: $(TESTING) ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100) and of twice as many meshes, all stacks of headers, and kill runs (KILLS=100)

@@ -3,34 +3,37 @@
     python scripts/mutants.py controlplane/p4mesh/methods/rfc3918/delays.py controlplane/tests/methods/rfc3918
     python scripts/mutants.py FILE FILE -- TESTS      several files, and the tests beside them
     python scripts/mutants.py --number 30 --seed 7 FILE -- TESTS      a random part of the mutants of each file
+    python scripts/mutants.py --select by_hand FILE -- TESTS      tests whose names have these words, as -k of pytest
 
-Cosmic Ray makes the mutants. Only tests that run the changed line are run for it: coverage.py tells which. A mutant
-that survives is a test that is missing, or an equivalent program. The last lines are the scores: killed of all, for
-each file and of all files. The same files, tests, number and seed give the same mutants.
+Cosmic Ray makes the mutants, of the bodies of functions. pytest collects the tests once; each mutant is a fork of that
+process in which functions have other code, and runs the tests that run the changed line until one fails. So tests that
+start p4mesh as a process of its own see no mutant. One that survives is a test that is missing, or an equivalent
+program. The last lines are the scores: killed of all that tests run, for each file and of all files. The same files,
+tests, number and seed give the same mutants.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import ast
+import json
 import os
 import random
 import resource
-import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
 from pathlib import Path
-from queue import SimpleQueue
+from types import CodeType, FrameType, FunctionType
+from typing import Any
 
 import pytest
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
-from coverage import CoverageData
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "controlplane" / "p4mesh"
@@ -39,11 +42,8 @@ EXCHANGED = {"Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Fl
 """Operators that exchange one sign for another as a slip of the pen does."""
 OTHERS = {"AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
           "NumberReplacer", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"}  # fmt: skip
-TIMEOUT_S, PROCESSOR_S = 1800, 120
-"""Limits of one mutant: a loop without an end uses the processor, and a busy machine kills no mutant."""
-SERVER = multiprocessing.get_context("forkserver")
-SERVER.set_forkserver_preload(["__main__", "pytest", "numpy", "grpc", "jsonschema", "yaml", "scapy.all"])
-"""Its processes begin with the libraries loaded: most of the time of a test of one formula is that of its imports."""
+PROCESSOR_S = 120
+"""Time of the processor that one mutant may take: a loop may have lost its end."""
 
 
 @dataclass(frozen=True)
@@ -68,99 +68,121 @@ def main() -> int:
     parser.add_argument("files", nargs="+", type=Path, help="files of the product, then the tests that should notice")
     parser.add_argument("--number", type=int, help="mutants of each file, chosen at random; default: all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--select", default="", help="words of the names of tests")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     files = [path.resolve() for path in arguments.files if PACKAGE in path.resolve().parents]
     tests = [path.resolve() for path in arguments.files if PACKAGE not in path.resolve().parents]
     if not files or not tests:
         parser.error("name files below controlplane/p4mesh, and tests")
-    choice = random.Random(arguments.seed)
-    with tempfile.TemporaryDirectory() as temporary:
-        covering = Coverage(tests, Path(temporary))
+    mutation = Mutation(files, arguments.number, random.Random(arguments.seed), arguments.jobs)
+    options = ["-q", "--capture=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", arguments.select]
+    os.chdir(REPOSITORY)
+    ended = pytest.main([*options, *map(str, tests)], plugins=[mutation])
+    return 1 if mutation.survived else 0 if mutation.done else int(ended) or 2
+
+
+class Mutation:
+    """Plugin of pytest: it runs the tests on mutants, and not on the program as it is but for a first time."""
+
+    def __init__(self, files: Sequence[Path], number: int | None, choice: random.Random, jobs: int) -> None:
+        self._files, self._number, self._choice, self._jobs = files, number, choice, jobs
+        self.done, self.survived = False, 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Print survivors as they are found, and the scores."""
+        tests_of = self._tests_of_lines(session)
         chosen: list[Mutant] = []
-        for file in files:
-            mutants = [one for one in mutants_of(file) if covering.tests(file, one.line)]
-            number = min(arguments.number or len(mutants), len(mutants))
-            chosen += sorted(choice.sample(mutants, number), key=lambda one: one.line)
-        trees: SimpleQueue[Path] = SimpleQueue()
-        for number in range(arguments.jobs):
-            trees.put(_copied_tree(Path(temporary) / str(number)))
-        tree = trees.get()
-        for file in files:
-            # Tests that fail in the copy for a reason of their own would kill every mutant.
-            of_file = [one for one in chosen if one.file == file]
-            tests_of_file = sorted({test for one in of_file for test in covering.of(one)})
-            if of_file and not _passes(Mutant(file, 0, file.read_text()), tree, tests_of_file):
-                print(f"{file.relative_to(PACKAGE)}: left out, its tests fail in the copy without a mutant", flush=True)
-                chosen = [one for one in chosen if one.file != file]
-        trees.put(tree)
-
-        def survives(mutant: Mutant) -> bool:
-            tree = trees.get()
-            try:
-                return _passes(mutant, tree, covering.of(mutant))
-            finally:
-                trees.put(tree)
-
+        for file in self._files:
+            mutants = [one for one in mutants_of(file) if (str(file), one.line) in tests_of]
+            number = min(self._number or len(mutants), len(mutants))
+            chosen += sorted(self._choice.sample(mutants, number), key=lambda one: one.line)
         survivors: list[Mutant] = []
-        with ThreadPoolExecutor(arguments.jobs) as pool:
-            for mutant, survived in zip(chosen, pool.map(survives, chosen), strict=True):
-                if survived:
-                    survivors.append(mutant)
-                    print(f"survived: {mutant.described()}", flush=True)
-    for file in files:
-        all_of_it, left = (sum(one.file == file for one in some) for some in (chosen, survivors))
-        print(f"{file.relative_to(PACKAGE)}: {all_of_it - left} of {all_of_it}")
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed")
-    return 1 if survivors else 0
+        running: dict[int, Mutant] = {}
+        for mutant in (*chosen, None):
+            while running and (mutant is None or len(running) == self._jobs):
+                process, status = os.wait()
+                if status == 0:
+                    survivors.append(running[process])
+                    print(f"survived: {running[process].described()}", flush=True)
+                del running[process]
+            if mutant is not None:
+                tests = tests_of[str(mutant.file), mutant.line]
+                running[_forked(lambda mutant=mutant, tests=tests: _run(session, tests, mutant))] = mutant  # type: ignore[misc]
+        for file in self._files:
+            all_of_it, left = (sum(one.file == file for one in some) for some in (chosen, survivors))
+            print(f"{file.relative_to(PACKAGE)}: {all_of_it - left} of {all_of_it}")
+        print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed")
+        self.done, self.survived = True, len(survivors)
+        return True
 
+    def _tests_of_lines(self, session: pytest.Session) -> dict[tuple[str, int], list[int]]:
+        """Numbers of the tests that run each line of the files, as (file, line); they must pass."""
+        with tempfile.TemporaryDirectory() as folder:
+            found = Path(folder) / "lines"
+            process = _forked(lambda: self._traced(session, found))
+            if os.waitpid(process, 0)[1]:
+                pytest.exit("the tests fail without a mutant", 2)
+            tests_of: dict[tuple[str, int], list[int]] = {}
+            for number, lines in enumerate(json.loads(found.read_text())):
+                for file, line in lines:
+                    tests_of.setdefault((file, line), []).append(number)
+        return tests_of
 
-class Coverage:
-    """Which tests run which lines of the product."""
+    def _traced(self, session: pytest.Session, found: Path) -> int:
+        """Run all tests, and write the lines of the files that each of them runs."""
+        files, seen = {*map(str, self._files)}, set[tuple[str, int]]()
 
-    def __init__(self, tests: Sequence[Path], place: Path) -> None:
-        data = place / "coverage"
-        command = [
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            f"--cov={PACKAGE}",
-            "--cov-context=test",
-            "--cov-report=",
-        ]
-        environment = {**os.environ, "COVERAGE_FILE": str(data)}
-        ended = subprocess.run([sys.executable, *command, *tests], cwd=REPOSITORY, env=environment, check=False)
-        if ended.returncode:
-            sys.exit("the tests fail without a mutant")
-        self._data = CoverageData(str(data))
-        self._data.read()
+        def of_line(frame: FrameType, event: str, _: Any) -> Any:
+            seen.add((frame.f_code.co_filename, frame.f_lineno))
+            return of_line
 
-    def of(self, mutant: Mutant) -> list[str]:
-        """Names of the tests that run the changed line."""
-        return self.tests(mutant.file, mutant.line)
+        def of_call(frame: FrameType, event: str, argument: Any) -> Any:
+            return of_line(frame, event, argument) if frame.f_code.co_filename in files else None
 
-    def tests(self, file: Path, line: int) -> list[str]:
-        """Names of the tests that run a line; none where only an import does."""
-        contexts = self._data.contexts_by_lineno(str(file)).get(line, [])
-        return sorted({context.partition("|")[0] for context in contexts if context})
+        threading.settrace(of_call)
+        sys.settrace(of_call)
+        each: list[list[tuple[str, int]]] = []
+        for number in range(len(session.items)):
+            seen.clear()
+            if _run(session, [number]):
+                return 1
+            each.append(sorted(seen))
+        sys.settrace(None)
+        found.write_text(json.dumps(each))
+        return 0
 
 
 def mutants_of(file: Path) -> Iterator[Mutant]:
-    """Every mutant of a file that is another program."""
-    text = file.read_text()
-    nodes = list(ast_nodes(get_ast(text)))
+    """Every mutant of the functions of a file that is another program."""
+    operators = []
     for name in operator_names():
         kind = name.partition("/")[2]
-        if kind not in OTHERS and kind.partition("_")[2] not in EXCHANGED:
-            continue
-        operator = get_operator(name)()
-        places = [position for node in nodes for position in operator.mutation_positions(node)]
-        for number, (begin, _) in enumerate(places):
-            mutated = mutate_code(text, operator, number)
-            if mutated is not None and _loose(mutated) != _loose(text):
-                yield Mutant(file, begin[0], mutated)
+        if kind in OTHERS or kind.partition("_")[2] in EXCHANGED:
+            operators.append(get_operator(name)())
+    lines = file.read_text().splitlines()
+    for first, body, last, indent in _functions_in(ast.parse(file.read_text()).body):
+        # Functions by themselves are parsed again for each mutant in no time; a file takes a tenth of a second.
+        text = "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines[first:last]) + "\n"
+        nodes = list(ast_nodes(get_ast(text)))
+        for operator in operators:
+            places = [position for node in nodes for position in operator.mutation_positions(node)]
+            for number, (begin, _) in enumerate(places):
+                mutated = mutate_code(text, operator, number) if first + begin[0] >= body else None
+                if mutated is not None and _loose(mutated) != _loose(text):
+                    changed = [" " * indent + line if line.strip() else line for line in mutated.splitlines()]
+                    yield Mutant(file, first + begin[0], "\n".join([*lines[:first], *changed, *lines[last:]]))
+
+
+def _functions_in(body: Sequence[ast.stmt]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield number of lines before each function and method, first line of its body, last line, and indent."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _functions_in(node.body)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            yield first - 1, node.body[0].lineno, node.end_lineno or first, node.col_offset
 
 
 def _loose(text: str) -> str:
@@ -168,41 +190,61 @@ def _loose(text: str) -> str:
     return text.replace("strict=True", "strict=False")
 
 
-def _copied_tree(place: Path) -> Path:
-    """A copy of the package to change, with the compiled engine, in a checkout with the files that come with it."""
-    package = place / PACKAGE.relative_to(REPOSITORY)
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(REPOSITORY / "pyproject.toml", place)
-    for folder in ("p4src", "profiles", "topologies", "traffic"):
-        shutil.copytree(REPOSITORY / folder, place / folder)
-    return package.parent
-
-
-def _passes(mutant: Mutant, tree: Path, tests: Sequence[str]) -> bool:
-    changed = tree / mutant.file.relative_to(PACKAGE.parent)
-    changed.write_text(mutant.text)
-    process = SERVER.Process(target=_run_tests, args=(tree, list(tests)))
+def _forked(work: Callable[[], int]) -> int:
+    """Run something silently in a process of its own, which exits with what it gives; the number of the process."""
+    process = os.fork()
+    if process:
+        return process
+    status = 1
     try:
-        process.start()
-        process.join(TIMEOUT_S)
-        return process.exitcode == 0
+        resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S))
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        status = work()
     finally:
-        process.kill()
-        process.join()
-        changed.write_text(mutant.file.read_text())
+        os._exit(status)
 
 
-def _run_tests(tree: Path, tests: list[str]) -> None:
-    """Run tests on the package in a tree, in a process of their own, and exit as pytest does."""
-    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S))
-    os.chdir(REPOSITORY)
-    sys.path.insert(0, str(tree))
-    sys.dont_write_bytecode = True
-    os.environ.update({"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"})
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *tests]))
+def _run(session: pytest.Session, tests: Sequence[int], mutant: Mutant | None = None) -> int:
+    """Run tests by their numbers until one fails; 1 if one does."""
+    if mutant is not None:
+        _exchange_code(mutant)
+    for place, number in enumerate(tests):
+        following = session.items[tests[place + 1]] if place + 1 < len(tests) else None
+        session.config.hook.pytest_runtest_protocol(item=session.items[number], nextitem=following)
+        if session.testsfailed:
+            return 1
+    return 0
+
+
+def _exchange_code(mutant: Mutant) -> None:
+    """Give the functions of the module their code in the mutant: whoever has imported them has it, too."""
+    name = ".".join(mutant.file.relative_to(PACKAGE.parent).with_suffix("").parts)
+    code = dict(_codes_in(compile(mutant.text, str(mutant.file), "exec", dont_inherit=True)))
+    for function in _functions_of(sys.modules[name], str(mutant.file)):
+        function.__code__ = code[function.__qualname__]
+
+
+def _codes_in(code: CodeType, outer: str = "") -> Iterator[tuple[str, CodeType]]:
+    """Yield the functions and methods of a module by their names; ``outer`` is that of a class, with a dot."""
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield outer + part.co_name, part
+            if not part.co_flags & CO_OPTIMIZED:  # the body of a class
+                yield from _codes_in(part, f"{outer}{part.co_name}.")
+
+
+def _functions_of(owner: Any, file: str) -> Iterator[FunctionType]:
+    """Yield functions and methods of a module, or of a class, that its file defines."""
+    for value in list(vars(owner).values()):
+        if isinstance(value, type) and value.__module__ == getattr(owner, "__module__", owner.__name__):
+            yield from _functions_of(value, file)
+        found = getattr(value, "fget", None) or getattr(value, "func", None) or value
+        while hasattr(found, "__wrapped__"):
+            found = found.__wrapped__
+        if isinstance(found, FunctionType) and found.__code__.co_filename == file and "<" not in found.__qualname__:
+            yield found
 
 
 if __name__ == "__main__":
