@@ -56,6 +56,8 @@ def test_what_sets_the_targets_apart() -> None:
     assert {name for name, found in every.items() if found.pipes} == {"tofino"}
     assert {name for name, found in every.items() if found.architecture is Architecture.TNA} == {"tofino"}
     assert {name for name, found in every.items() if found.unmeasured} == {"tofino"}
+    for lacking in ("stamps_controller_frames", "tunnels", "cuts_frames"):
+        assert {name for name, found in every.items() if not getattr(found, lacking)} == {"tofino"}
     assert {name: found.stamps.tick_ps for name, found in every.items()} == {
         "sim": topology_for("sim").clock_tick_ps,
         "bmv2": 1_000_000,
