@@ -456,7 +456,7 @@ def test_a_long_value_of_a_parameter_is_broken_into_lines_and_leaves_its_neighbo
     shown = page(
         run_document(replace(stored, config={**stored.config, "parameters": given}), outcome(Verdict.MEASURED))
     )
-    assert f'<td class="words">{headers}</td>' in shown and "td.words { white-space: normal" in shown
+    assert f'<td class="number words">{headers}</td>' in shown and "td.words { white-space: normal" in shown
 
 
 def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untrusted_ones(finished: Path) -> None:
