@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.beds import make_bed
 from support.networks import parsed, switch
 from support.random_runs import SmallDevice
 from support.random_runs import measured as random_run
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, QueueTrend, Transient, Trend
-from p4mesh.methods.messages.fairness import jain_index, load_row, max_over_min, ratio
+from p4mesh.methods.messages.fairness import LoadRow, LoadRows, jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
 from p4mesh.traffic.patterns import Message, Rotate
@@ -351,6 +355,29 @@ def test_more_frames_than_the_line_carries_are_told() -> None:
     for last_ns, conserved in ((94_000, True), (93_999, False)):
         row = load_row([load(150, (6, 9, 9), last_ns=last_ns)], 64, Fraction(150), Fraction(1000))
         assert row.conserved is conserved
+
+
+def test_a_summary_has_the_highest_load_without_loss_the_peak_and_the_full_load() -> None:
+    """80 % are carried; 110 % are in a queue; of 150 % all that the line carries come out, and 90 % of it of 200 %."""
+    trials = {
+        80: load(80, (0, 0, 0), last_ns=120_000, queues=QueueTrend(Trend.STEADY)),
+        110: load(110, (0, 0, 0), last_ns=119_000),
+        150: OVER,
+        200: load(200, (30, 30, 15), last_ns=60_000),
+    }
+    rows = [load_row([trial], 64, Fraction(pct), Fraction(1000)) for pct, trial in trials.items()]
+    test = find_test("messages.n_to_one")
+    parameters = resolve(test.name, test.parameters, ())
+    (unit,) = test.units(parameters, (64,))
+
+    def summary(some: Sequence[LoadRow]) -> str:
+        return test.assemble(make_bed(4), parameters, {unit: LoadRows(rows=tuple(some))}).summary
+
+    full = f"at 200 % {rows[-1].throughput_pct:.4f} %"
+    assert f"lossless up to 80 % of the loads tried, peak throughput 100.0000 %, {full}" in summary(rows)
+    assert "no load without loss, peak throughput 100.0000 %" in summary(rows[1:])
+    broken = replace(rows[0], status=Verdict.ABORT)
+    assert "no load without loss" in summary([broken]) and "peak" not in summary([broken])
 
 
 @pytest.mark.parametrize(

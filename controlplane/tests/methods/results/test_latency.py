@@ -239,8 +239,18 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     for count, known in ((1, False), (2, True)):
         few = summarise(replace(VARIED, count=count, sum_ns=2000.0 * count))
         assert few is not None and (circumstances.error_ns(few) is not None) is known
-    full = replace(circumstances, overflowed=True)
-    assert full.percentile_error_ns(summary, 99.0) == 2000 + 308
+
+    def median_error_ns(**changed: Any) -> Fraction | None:
+        return replace(circumstances, **changed).percentile_error_ns(summary, 50.0)
+
+    assert (median_error_ns(overflowed=True), median_error_ns(departure_error_ns=2000.0)) == (3308, 1048)
+    assert median_error_ns(average_error_ns=None) is None
+    assert circumstances.percentile_error_ns(replace(summary, overflow_count=1), 50.0) is None
+    # Latencies that are all the same met no queue.
+    alike = summarise(LatencyStats(10, 1000.0, 1000.0, 10_000.0))
+    assert alike is not None and circumstances.error_ns(alike) == 8
+    single = Spread(1, Fraction(5), Fraction(5), Fraction(5))
+    assert circumstances.difference_error_ns(single) is circumstances.difference_error_ns(None) is None
 
 
 def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
@@ -262,8 +272,12 @@ def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
     smoothed_ns = of_a_flow / 4**0.5 + 100 * (15 / 16) ** (99 / 4) + 4
     assert found.rfc3550_avg_error_us == us((smoothed_ns + 16 + 120) / 1000)
     assert variation_cells(summarise(replace(VARIED, count=1)), Circumstances()).pdv_max_us is None
+    assert variation_cells(summarise(replace(VARIED, count=2)), Circumstances()).pdv_max_us == 4
     grown = variation_cells(summary, Circumstances(filling=True))
     assert (grown.pdv_p99_error_us, grown.ipdv_p99_error_us) == (None, 0.03)
+
+
+FILLS = QueueTrend(Trend.FILLING)
 
 
 def test_circumstances_are_the_worst_of_their_trials() -> None:
@@ -276,6 +290,11 @@ def test_circumstances_are_the_worst_of_their_trials() -> None:
     assert Circumstances.of([], Fraction(8)) == Circumstances(None, None, 0.0, None, resolution_ns=Fraction(8))
     unstamped = Circumstances.of([one, replace(other, unstamped_departures=True)], Fraction(8))
     assert (unstamped.average_error_ns, unstamped.single_error_ns) == (None, None)
+    growing = (
+        replace(other, latency_growth_ns=0.5),
+        replace(other, ports=(PortCounts(2, late_frames=1),), queues=FILLS),
+    )
+    assert [Circumstances.of([result], Fraction(8)).filling for result in growing] == [True, True]
     # 8 lost for each late frame: a queue was full, and is no reason for latencies that grow.
     late = replace(other, lost_frames=8, ports=(PortCounts(2, late_frames=1),))
     assert [getattr(Circumstances.of([late], Fraction(8)), name) for name in ("overflowed", "filling")] == [True, False]

@@ -262,7 +262,7 @@ def test_a_trial_passes_up_to_what_is_acceptable_and_one_that_cannot_be_trusted_
     assert search_verdict(lower, Verdict.FAIL) is Verdict.FAIL
 
 
-FILLING = QueueTrend(Trend.FILLING, 1234.56, 7.0, 50.0, 20.0, (4, 2))
+FILLING = QueueTrend(Trend.FILLING, 123.456, 7.0, 51.2345, 20.0, (4, 2))
 STEADY = QueueTrend(Trend.STEADY, 3.0, 4.0)
 UNCLEAR = QueueTrend(Trend.UNCLEAR, 3.0, 4.0, longer=2)
 
@@ -276,8 +276,8 @@ UNCLEAR = QueueTrend(Trend.UNCLEAR, 3.0, 4.0, longer=2)
         (UNCLEAR, ("too short to tell", None, 7.0, None, None), "the trial is too short to tell whether a queue fills"),
         (
             FILLING,
-            ("filling", 1234.56, 7.0, 50.0, 20.0),
-            "not sustained: 1,235 ppm (50 frames/s) more comes in than leaves the queue to ports 2,4; a buffer of "
+            ("filling", 123.456, 7.0, 51.2345, 20.0),
+            "not sustained: 123.5 ppm (51.23 frames/s) more comes in than leaves the queue to ports 2,4; a buffer of "
             "1,000 frames is full after 20 s",
         ),
     ],
@@ -298,6 +298,14 @@ def test_a_load_without_loss_tells_of_a_queue_that_fills(
     assert list(queue_findings("64 B", rows)) == ([f"64 B at 12.5 %: {sentence}"] if sentence else [])
 
 
+def test_a_trial_that_ends_in_a_transient_tells_nothing_of_its_queues() -> None:
+    ended = replace(SOME, queues=FILLING, transient=Transient(0, over=False, frames=0))
+    found = queue_cells(ended)
+    assert found is not None and (found.queues, found.excess_ppm) == ("transient", None)
+    assert found.excess_error_ppm == pytest.approx(123.456 + 7)
+    assert queue_text([ended, SOME]) == "transient"
+
+
 def test_one_port_is_no_ports() -> None:
     found = queue_cells(replace(SOME, queues=replace(FILLING, rx_ports=(3,))))
     assert found is not None and "the queue to port 3;" in found.sentence
@@ -307,7 +315,7 @@ def test_a_latency_has_the_worst_queue_of_its_trials_beside_it() -> None:
     def text(*trends: QueueTrend | None, lost: int = 0) -> str | None:
         return queue_text([replace(SOME, queues=trend, lost_frames=lost) for trend in trends])
 
-    assert text(STEADY, UNCLEAR, FILLING, replace(FILLING, excess_ppm=77.0)) == "filling, 1,235 ppm"
+    assert text(STEADY, UNCLEAR, FILLING, replace(FILLING, excess_ppm=77.0)) == "filling, 123.5 ppm"
     assert text(STEADY, UNCLEAR, None) == "too short to tell"
     assert (text(STEADY, None), text(None), text(STEADY, lost=1)) == ("steady", None, "frames lost")
 
