@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
-from p4mesh.methods.results.outcome import Cell, Outcome
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import table_of
-from p4mesh.report.headline import key_numbers
+from p4mesh.report.document import Grid
+from p4mesh.report.headline import errors_note, headline_grids, is_whole_on_cover, key_numbers
+from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 from p4mesh.verdict import Verdict
 
@@ -86,3 +91,95 @@ def test_a_sweep_has_two_numbers() -> None:
     assert text == (
         "no loss up to 70.0000 to 90.0000 % of line; loss at the highest load 10.0000 +-0.059 to 30.0000 +-0.09 %"
     )
+
+
+def test_a_table_without_numbers_has_its_words_counted() -> None:
+    states: list[dict[str, Cell]] = [
+        {"frame_size_bytes": size, "state": state}
+        for size, state in ((64, "PASS"), (65, "FAIL"), (66, "PASS"), (67, None))
+    ]
+    assert shown((SIZE, fields.STATE), states) == f"{fields.STATE.title}: 2 PASS, {fields.STATE.title}: 1 FAIL"
+
+
+def latencies(rows: int, **more: Cell) -> list[dict[str, Cell]]:
+    return [{"frame_size_bytes": 64 + row, "avg_us": 2.0, "avg_error_us": 0.25, **more} for row in range(rows)]
+
+
+def latency_table(rows: list[dict[str, Cell]], note: str = "", *more: Column, headline: bool = True) -> Table:
+    columns = (SIZE, fields.AVG_US, fields.AVG_ERROR_US, *more)
+    chosen = (fields.AVG_US,) if headline else ()
+    return table_of("x", "Latency", columns, rows, note, keys=(SIZE,), headline=chosen)
+
+
+def cover(*tables: Table, trials: tuple[tuple[int, int], ...] = ()) -> list[Grid]:
+    """Grids of tables of a run whose trials have (frame size, milliseconds)."""
+    stored = tuple(
+        SimpleNamespace(spec={"duration_ns": ms * 10**6, "streams": [{"frame_size_bytes": size}]}, result={})
+        for size, ms in trials
+    )
+    run = replace(RUN, trials=cast("tuple[StoredTrial, ...]", stored))
+    return list(headline_grids(Outcome(Verdict.MEASURED, "", tables, ()), run))
+
+
+@pytest.mark.parametrize(("rows", "more"), [(16, ""), (17, "1 more row below."), (1018, "1,002 more rows below.")])
+def test_a_headline_has_sixteen_rows_and_tells_of_others(rows: int, more: str) -> None:
+    (grid,) = cover(latency_table(latencies(rows)))
+    assert (len(grid.rows), grid.note) == (16, more)
+    assert [str(cell) for cell in grid.rows[0].cells] == ["64", "2.000 +-0.2500", "-"]
+    assert [(head.title, head.number) for head in grid.heads] == [
+        ("Frame size", True),
+        ("Avg", True),
+        ("Trials of", True),
+    ]
+
+
+def test_a_row_tells_how_long_its_trials_were() -> None:
+    """Its own time, or else that of its frame size, or else those of all trials."""
+    rows = [*latencies(2), *latencies(1, duration_ms=7.0)]
+    (grid,) = cover(latency_table(rows, "", fields.DURATION_MS), trials=((64, 20), (128, 40), (128, 20)))
+    assert [str(row.cells[-1]) for row in grid.rows] == ["20 ms", "20 to 40 ms", "7 ms"]
+
+
+def test_an_error_that_is_not_known_and_a_bucket_are_explained() -> None:
+    (grid,) = cover(latency_table(latencies(1, avg_error_us=None)))
+    assert str(grid.rows[0].cells[1]) == "2.000 +-?"
+    assert grid.note == "+-?: its error is not known, because it was measured once or of too few frames."
+    both = errors_note(["1 +-?", "2 +-1 (bucket 3)"])
+    assert both.startswith("+-?: its error") and "if the device forgives each port a burst of 1,000 frames" in both
+    assert errors_note(["1 +-?5", "2 +-1"]) == ""
+
+
+def test_the_tables_of_a_cover_are_those_with_a_headline_or_the_first_one() -> None:
+    plain = latency_table(latencies(1), headline=False)
+    shown, empty, detail = latency_table(latencies(2)), latency_table([]), replace(plain, detail=True)
+    assert [len(grid.rows) for grid in cover(plain, empty, shown, shown)] == [2, 2]
+    assert [grid.title for grid in cover(empty, detail, replace(plain, title="First"), plain)] == ["First"]
+    assert cover(detail, empty) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "whole"),
+    [
+        (latency_table(latencies(16)), True),
+        (latency_table(latencies(17)), False),
+        (latency_table(latencies(1), "A note."), False),
+        (latency_table(latencies(1, samples=3), "", fields.SAMPLES), False),
+        (latency_table(latencies(1, reason="why", samples=None), "", fields.REASON, fields.SAMPLES), True),
+        (latency_table(latencies(1), headline=False), False),
+        (latency_table([]), False),
+    ],
+)
+def test_a_table_of_which_the_cover_shows_everything_is_not_shown_again(table: Table, whole: bool) -> None:
+    assert is_whole_on_cover(table) is whole
+
+
+def test_a_sweep_with_losses_at_every_load_has_none_without() -> None:
+    rows: list[dict[str, Cell]] = [
+        {"frame_size_bytes": 64, "load_pct": load, "loss_pct": 2 * load, "tx_frames": 10**6} for load in (0.25, 0.5)
+    ]
+    rows.append({"frame_size_bytes": 64, "load_pct": 0.75, "loss_pct": None, "tx_frames": 10**6})
+    columns = (SIZE, fields.LOAD_PCT, fields.LOSS_PCT, fields.TX_FRAMES)
+    text = shown(columns, rows, (SIZE, fields.LOAD_PCT))
+    assert text.startswith("no loss up to 0.0000 % of line; loss at the highest load 1.000")
+    # A loss beside loads that are no keys is a quantity.
+    assert shown(columns, rows[:1]).startswith("Quantity: Loss 0.5000")
