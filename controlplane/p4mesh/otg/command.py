@@ -47,6 +47,8 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     if token is None and not options.is_local:
         token = new_token()
     credentials = _credentials(options.tls) if options.tls else None
+    if options.grpc.is_local:
+        credentials = None  # Clients of snappi have no TLS over gRPC, and only this machine can reach it.
     worker = Worker(Session(TARGETS[options.target], Topologies(topology, folder), TimeMode(options.time)))
     with ExitStack() as opened:
         listening = opened.enter_context(_listening(options.http))

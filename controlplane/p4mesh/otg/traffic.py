@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
+from typing import Any
 
 from p4mesh.errors import OtgError, UnsupportedError, UsageError
+from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import FlowCounts
 from p4mesh.otg.egress_tags import ranges_of
@@ -21,6 +24,13 @@ from p4mesh.traffic.line_rate import PS_PER_S
 _ARRIVAL_NS = 10_000_000
 """Time that frames get to arrive before flows are loaded anew."""
 GatewayMac = Callable[[Interface], bytes | None]
+_USUAL: Mapping[str, Mapping[str, Any]] = {
+    "rate": {"rate_fps": Fraction(1), "frame_count": 1, "burst": None},
+    "size": {"frame_size_bytes": 512, "sizes_in_turn_bytes": ()},
+    "packet": {"frame": UDP_OVER_IPV4, "modifiers": ()},
+}
+"""Properties of streams that any tester sends, by the parts of a flow: with those of the part that is at fault, it can
+be sent."""
 
 
 class Transmit(str, Enum):
@@ -283,11 +293,19 @@ def _plan(tester: Tester, flows: Sequence[Flow]) -> Plan:
     except (UsageError, UnsupportedError) as error:
         failure = error
     for place, flow in enumerate(flows):
-        try:
-            _planned(tester, [flow])
-        except (UsageError, UnsupportedError) as error:
-            raise OtgError(f"flows[{place}] cannot be sent: {error.message}", hint=error.hint) from None
+        if refused := _failure(tester, flow, {}):
+            part = next((f".{key}" for key, usual in _USUAL.items() if not _failure(tester, flow, usual)), "")
+            raise OtgError(f"flows[{place}]{part} cannot be sent: {refused.message}", hint=refused.hint)
     raise OtgError(f"flows cannot be sent together: {failure.message}", hint=failure.hint)
+
+
+def _failure(tester: Tester, flow: Flow, changes: Mapping[str, Any]) -> UsageError | UnsupportedError | None:
+    """Why a flow cannot be sent alone with changed streams; None where it can."""
+    try:
+        _planned(tester, [replace(flow, streams=tuple(replace(stream, **changes) for stream in flow.streams))])
+    except (UsageError, UnsupportedError) as error:
+        return error
+    return None
 
 
 def _planned(tester: Tester, flows: Sequence[Flow]) -> Plan:

@@ -103,6 +103,7 @@ CASES: dict[str, Callable[[Any], object]] = {
     "five_fields_that_change": with_flow(_five_changes),
     "a_wrong_checksum": with_flow(lambda flow: set_to(flow.packet[1].header_checksum, custom=7)),
     "a_next_protocol_that_does_not_follow": with_flow(lambda flow: set_to(flow.packet[1].protocol, value=6)),
+    "frames_that_no_port_sends": with_flow(lambda flow: set_to(flow.size, fixed=20_000)),
     "more_than_the_line": with_flow(lambda flow: set_to(flow.rate, percentage=101)),
     "store_and_forward_latency_of_many_sizes": with_flow(_mixed),
     "no_rate": with_flow(lambda flow: set_to(flow.rate, percentage=0)),

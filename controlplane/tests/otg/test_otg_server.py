@@ -183,6 +183,16 @@ def test_other_machines_reach_it_with_tls_and_a_new_token_alone(tmp_path: Path) 
         assert requests.get(local, verify=str(made.ca), headers=shown, timeout=30).status_code == 200
 
 
+def test_one_server_has_both_transports_that_scripts_expect_on_their_own_machine(tmp_path: Path) -> None:
+    made = make_certificates(tmp_path)
+    tls = ("--tls-certificate", str(made.server), "--tls-key", str(made.server_key))
+    with serving_otg("back-to-back", *tls) as server:
+        place = f"{server.places['http']}/capabilities/version"
+        assert place.startswith("https://")
+        told = requests.get(place, verify=str(made.ca), timeout=30).json()
+        assert told["sdk_version"] == server.api("grpc").get_version().sdk_version
+
+
 HOSTILE = {
     "no JSON": b"{",
     "no text": b"\xff\xfe",
