@@ -124,8 +124,8 @@ class Ports:
         """Set ports up; those that are as they should be are not touched. Return the ports that were."""
         known = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
         touched = []
-        for settings in wanted:
-            port, values = settings.device_port, self._values_of(settings)
+        for settings, values in [(one, self._values_of(one)) for one in wanted]:
+            port = settings.device_port
             if port in known:
                 if not settings.differences(known[port]):
                     continue

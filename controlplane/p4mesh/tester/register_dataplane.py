@@ -21,8 +21,6 @@ _Word = tuple[str, str]
 """The end of a register's name, and its field: ``f1`` of single words, ``low`` or ``high`` of pairs."""
 _SPACING: _Word = ("arrival_spacing.spacing_cells", "f1")
 _LAST_START = "arrival_spacing.last_start_cells"
-
-
 _MESSAGE_TIMES = ("fifo", "lilo", "filo")
 
 
@@ -105,6 +103,8 @@ class RegisterDataPlane(TofinoDataPlane):
     milliseconds apart, and a count still never goes back from one reading to the next.
     """
 
+    message_time_bits = 32
+
     def __init__(self, client: BfClient, contract: Contract, ports: SwitchPorts) -> None:
         super().__init__(client, contract, ports)
         self._registers = client
@@ -142,8 +142,6 @@ class RegisterDataPlane(TofinoDataPlane):
     def _ipdv_cells(self, histogram: int, half: int, size: int) -> tuple[str, int, int]:
         """A counter for each half, as one stage has no room for both."""
         return ("ipdv_increases", "ipdv_decreases")[half], histogram * size, size
-
-    message_time_bits = 32
 
     def clear_messages(self, sources: int, wait: WaitForPasses) -> None:
         """Clear the messages of all sources, in every pipe."""

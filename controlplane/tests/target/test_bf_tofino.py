@@ -222,14 +222,15 @@ def test_a_switch_whose_ports_cannot_obey_pause_frames_says_so_where_one_has_to(
         measured(chip, mesh())
         assert "$PORT" not in {table for _, table in chip.writes}
         plain = bfrt_topology(chip.address)
-        ports = tuple(replace(port, options={"honours_pause": True}) for port in plain.tester_ports)
+        ports = (*plain.tester_ports[:3], replace(plain.tester_ports[3], options={"honours_pause": True}))
+        chip.ports.clear()
+        message = r"^device port 132: PAUSE frames cannot stop it, .* no \$RX_PAUSE_FRAME_EN$"
         with (
-            pytest.raises(
-                BfRuntimeError, match=r"^device port 0: PAUSE frames cannot stop it, .* no \$RX_PAUSE_FRAME_EN$"
-            ),
+            pytest.raises(BfRuntimeError, match=message),
             open_measurer(replace(plain, tester_ports=ports), "tofino"),
         ):
             pass
+        assert chip.ports == {}, "it says so before it touches a port"
 
 
 def test_p4runtime_cannot_let_a_port_obey_pause_frames(tmp_path: Path) -> None:
