@@ -153,6 +153,8 @@ def test_untrusted_iterations_are_shown_and_never_averaged(state: Verdict) -> No
     assert rows["avg, PASS"]["lost_frames"] == 3.0
     assert f"avg, {state.value}" not in rows
     assert rows["max, PASS"]["lost_frames"] == 4
+    later = combined("Test", [outcome(state, 10**6), outcome(Verdict.PASS, 2), outcome(Verdict.PASS, 4)])
+    assert rows_of(later, "t")["avg, PASS"]["lost_frames"] == 3.0
     assert found.state is state
 
 
