@@ -240,6 +240,7 @@ def test_rows_of_two_iterations_by_hand() -> None:
         note="Other.",
     )
     found = combined("Test", [first, second])
+    assert found.summary == "Test: 2 iterations, PASS"
     (whole,) = found.tables
     assert [column.key for column in whole.columns] == [
         *("frame_size_bytes", "group", "iteration", "part", "lost", "ratio", "ends", "state")
@@ -283,8 +284,9 @@ def test_lines_of_figures_are_averaged_point_by_point() -> None:
     outcomes = []
     for lines in ((("a", ((2.0, 1.0), (1.0, 5.0))),), (("a", ((2.0, 4.0),)), ("b", ((3.0, 7.0),)))):
         series = tuple(Series(name, points) for name, points in lines)
-        outcomes.append(Outcome(Verdict.PASS, "", (), (Figure("f", "Lost", "x", "y", series),)))
+        outcomes.append(Outcome(Verdict.PASS, "", (), (Figure("f", f"Lost {lines[-1][0]}", "x", "y", series),)))
     (figure,) = combined("Test", outcomes).figures
+    assert figure.title == "Lost a, average of 2 iterations", "that of the first one"
     assert [(line.name, line.points) for line in figure.series] == [
         ("a", ((1.0, 5.0), (2.0, 2.5))),
         ("b", ((3.0, 7.0),)),
