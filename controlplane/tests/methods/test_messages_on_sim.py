@@ -338,6 +338,16 @@ def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_end
     uneven = load(150, (1, 9, 9), last_ns=99_000, ports=(PortCounts(3, late_frames=10),))
     row = load_row([uneven] * 2, 64, Fraction(150), Fraction(1000))
     assert (row.frame_max_over_min, row.frame_max_over_min_error) == pytest.approx((22 / 7, 18 - 22 / 7))
+    # In another trial 12 and 22: what each trial says alone is an error of sampling.
+    other = load(150, (6, 9, 9), last_ns=99_000, ports=(PortCounts(3, late_frames=10),))
+    row = load_row([uneven, other], 64, Fraction(150), Fraction(1000))
+    sampled = 12.7062 * abs(22 / 7 - 22 / 12) / 2 + abs((22 / 7 + 22 / 12) / 2 - 44 / 19)
+    assert row.frame_max_over_min_error == pytest.approx(sampled + abs(44 / 19 - 36 / 7), abs=1e-4)
+    # An input that sends nothing loses nothing.
+    spec, result = other
+    flows = (*result.flows[:2], *(replace(flow, tx_frames=0, rx_frames=0) for flow in result.flows[2:]))
+    row = load_row([(spec, replace(result, flows=flows))], 64, Fraction(150), Fraction(1000))
+    assert (row.inputs[1].frame_loss_ratio, row.frame_jain, row.message_jain) == (None, 0.5, 0.5)
     # Inputs with one message each have no time in which all of them send.
     short = load(80, (0, 0, 0), last_ns=5000, offsets=(0, 700), messages=1)
     assert load_row([short] * 2, 64, Fraction(80), Fraction(1000)).inputs[0].frame_loss_error == 1

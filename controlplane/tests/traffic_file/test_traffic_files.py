@@ -19,6 +19,7 @@ from support.beds import make_bed
 from p4mesh.errors import TrafficFileError
 from p4mesh.measurement.counts import (
     FlowCounts,
+    HistogramStats,
     InterarrivalStats,
     LatencyBins,
     LatencyStats,
@@ -181,7 +182,8 @@ STREAMS = (
 )
 SPEC = TrialSpec("run", STREAMS, 10**8)
 BETWEEN = TimesBetween(
-    99, 33, 2000.0, 500.0, 1000.0, 100.0, ((1.0, 10.0), (50.0, 20.0), (99.0, 30.0), (99.9, 40.0)), ((50.0, 2.0),),
+    99, 33, 2000.0, 500.0, 1000.0, 100.0, ((1.0, 10.0), (50.0, 20.0), (99.0, 30.0), (99.9, 40.0)),
+    ((1.0, 1.0), (50.0, 2.0), (99.0, 3.0), (99.9, 4.0)),
     LatencyBins((), (), ()),
 )  # fmt: skip
 FLOWS = (
@@ -199,11 +201,15 @@ RESULT = replace(
     strays=(StrayCounts("gold 100", 3, 0), StrayCounts("gold 300", 0, 1), StrayCounts("many", 0, 4)),
     pacing=tuple(
         StreamPacing(name, 1, 0.0, 0.0, 0.0, 0.0, 0.0, error_ns, start_offset_error_ns=start_ns)
-        for name, error_ns, start_ns in (("gold 100", 7.0, 1.0), ("gold 300", 9.0, 1.25), ("many", 20.0, 0.0))
+        for name, error_ns, start_ns in (("gold 100", 7.0, 1.0), ("gold 300", 9.0, 1.23456), ("many", 20.0, 0.0))
     ),
     interarrival=(
         InterarrivalStats("gold 100", 1, 3, BETWEEN, None),
         InterarrivalStats("gold", None, None, BETWEEN, BETWEEN),
+    ),
+    histograms=tuple(
+        HistogramStats(name, port, port, LatencyStats(2, 500.0, 3000.0, 3500.0, percentiles_ns=((50.0, median_ns),)))
+        for name, port, median_ns in (("gold", 1, 1100.0), ("silver", None, 1200.0), ("gold", None, 1300.0))
     ),
     foreign_frames=6,
     flooded_frames=3,
@@ -237,13 +243,14 @@ def test_counts_of_classes_by_hand() -> None:
     assert (gold.flooded_frames, gold.misdirected_frames, gold.departure_error_ns) == (3, 1, 9)
     assert (gold.latency.min_us, gold.latency.max_us, gold.state) == (0.5, 3, Verdict.MEASURED)
     assert gold.latency.avg_us == pytest.approx(280 / 190)
+    assert gold.latency.p50_us == 1.3, "of the histogram of the class"
     counts = silver.counts
     assert (counts.tx_frames, counts.expected_frames, counts.rx_frames, counts.lost_frames) == (50, 150, 149, 1)
     assert (counts.doubtful_frames, counts.late_frames, counts.early_frames) == (None, None, 2)
     assert (silver.rx_bytes, silver.loss_ratio, silver.departure_error_ns) == (149 * 64, 0.02, 20)
     assert (silver.latency.avg_us, silver.latency.min_us) == (None, None)
     assert (found.foreign_frames, found.flooded_frames, found.misdirected_frames) == (6, 3, 5)
-    assert found.rounded_starts == ("gold 300: by up to 1.25 ns",)
+    assert found.rounded_starts == ("gold 300: by up to 1.235 ns",)
 
 
 def test_rows_of_flows_pairs_and_sizes_by_hand() -> None:
@@ -279,7 +286,8 @@ def test_times_between_frames_are_shown_at_both_ends() -> None:
     assert (flow.between_p1_us, flow.between_p50_us, flow.between_p99_us, flow.between_p99_9_us) == (
         *(0.01, 0.02, 0.03, 0.04),
     )
-    assert (flow.between_p1_error_us, flow.between_p50_error_us, flow.between_p99_error_us) == (None, 0.002, None)
+    assert (flow.between_p1_error_us, flow.between_p50_error_us, flow.between_p99_error_us) == (0.001, 0.002, 0.003)
+    assert flow.between_p99_9_error_us == 0.004
     at_once = replace(BETWEEN, mean_ns=0.0)
     (none,) = rows_of(
         replace(RESULT, interarrival=(InterarrivalStats("gold", None, None, at_once, None),))
