@@ -183,6 +183,21 @@ def test_other_machines_reach_it_with_tls_and_a_new_token_alone(tmp_path: Path) 
         assert requests.get(local, verify=str(made.ca), headers=shown, timeout=30).status_code == 200
 
 
+def test_virtual_time_follows_the_wall_clock() -> None:
+    with serving_otg("back-to-back", "--time", "wall") as server:
+        api = server.api()
+        config = two_ports(api)
+        add_flow(config, "endless", pps=1000)
+        api.set_config(config)
+        began_s, frames = time.monotonic(), 0
+        transmit(api, "start")
+        while frames < 500:
+            frames = flow_metrics(api)["endless"].frames_tx
+            passed_s = time.monotonic() - began_s
+            assert frames <= 1000 * passed_s + 1
+            assert passed_s < 60
+
+
 def test_one_server_has_both_transports_that_scripts_expect_on_their_own_machine(tmp_path: Path) -> None:
     made = make_certificates(tmp_path)
     tls = ("--tls-certificate", str(made.server), "--tls-key", str(made.server_key))
