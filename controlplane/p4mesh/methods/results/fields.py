@@ -378,7 +378,9 @@ WIDTH_PCT = _setting("width_pct", "Width", "relative width of the goal (RFC 9971
 _group("Forwarding rates under overload", Sense.HIGHER)
 MFR_FPS = _column("mfr_fps", "MFR", "maximum forwarding rate (RFC 2285 3.6.3)", for_good="mfr_bucket_fps")
 MFR_ERROR_FPS = _setting(
-    "mfr_error_fps", "Error of MFR", "one frame of each port that receives in the trial of the MFR"
+    "mfr_error_fps",
+    "Error of MFR",
+    "that of its forwarding rate, and what is forwarded at loads that may have filled a queue",
 )
 MFR_BUCKET_FPS = _column(
     "mfr_bucket_fps",
@@ -864,7 +866,8 @@ UNCONGESTED_FPS = _higher("uncongested_fps", "U FR", "forwarding rate of the unc
 BLOCK_ERROR_FPS = _setting(
     "block_error_fps",
     "Error of FR",
-    "one frame of each port that the rate is about: its output may have begun or ended within one",
+    "one frame of each port that the rate is about: its output may have begun or ended within one; and what may be "
+    "lost by chance (95 %)",
 )
 UNCONGESTED_LOSS_PCT = _loss(
     "uncongested_loss_pct", "U loss", "loss of the uncongested port", "%", 4, for_good="uncongested_bucket_pct"

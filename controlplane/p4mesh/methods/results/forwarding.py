@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.corrupted import Corrupted
 from p4mesh.methods.results.fields import retitled
@@ -16,7 +17,6 @@ from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
 from p4mesh.traffic.imix import FrameSize
-from p4mesh.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +87,13 @@ class MeshTrial(SearchRow):
         """The least of the forwarding rate that is for good, if the device forgives each sender BUCKET_FRAMES."""
         senders = sum(port.tx_frames > 0 for port in self.ports)
         return max(0.0, self.forwarding_fps - BUCKET_FRAMES * senders * self._frame_fps)
+
+    @property
+    def held_fps(self) -> float:
+        """Most of the forwarding rate that a queue may have held, where the trial does not tell whether one fills."""
+        if self.lost_frames or self.watched is None or self.watched.queues != Trend.UNCLEAR.value:
+            return 0.0
+        return min(self.forwarding_fps, self.forwarding_fps * self.watched.excess_error_ppm / 1e6)
 
     @property
     def forwarding_error_pct(self) -> float:
@@ -168,11 +175,15 @@ class BestRate(Record):
     mfr_bucket_fps: Annotated[float | None, fields.MFR_BUCKET_FPS] = None
 
     @classmethod
-    def of(cls, best: MeshTrial | None) -> BestRate:
-        """The rate of one trial."""
+    def of(cls, rows: Iterable[MeshTrial]) -> BestRate:
+        """The rate of the fastest trial; what others forwarded that may have filled a queue is in its error."""
+        rows = tuple(rows)
+        best = fastest(rows)
         if best is None:
             return cls()
-        return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=best.forwarding_error_fps, mfr_bucket_fps=best.bucket_fps)
+        most_fps = max(row.forwarding_fps for row in _that_count(rows))
+        error_fps = max(best.forwarding_error_fps, best.held_fps, most_fps - best.forwarding_fps)
+        return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=error_fps, mfr_bucket_fps=best.bucket_fps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,23 +220,29 @@ class MeshSweep(Record):
     flooded_frames: Annotated[int, fields.FLOODED_FRAMES]
     theoretical_pct: float
 
-    def with_best(self, best: MeshTrial | None) -> MeshSweep:
-        """The sweep with the trial that has its MFR."""
-        return replace(self, mfr=BestRate.of(best), mfr_offered_pct=best.offered_pct if best else None)
+    def with_best(self, rows: Iterable[MeshTrial]) -> MeshSweep:
+        """The sweep with the MFR of some trials."""
+        rows = tuple(rows)
+        best = fastest(rows)
+        return replace(self, mfr=BestRate.of(rows), mfr_offered_pct=best.offered_pct if best else None)
 
 
 def fastest(rows: Iterable[MeshTrial]) -> MeshTrial | None:
-    """The trial with the highest forwarding rate of those that can be trusted.
+    """The trial with the highest forwarding rate that no queue may have held; None where none can be trusted."""
+    return max(_that_count(rows), key=lambda row: row.forwarding_fps - row.held_fps, default=None)
 
-    One that was too short to tell whether a queue fills, or how much is forwarded behind a transient, has forwarded
-    what a buffer took: it counts only where there is no other. So has one where a longer one follows at its load.
+
+def _that_count(rows: Iterable[MeshTrial]) -> list[MeshTrial]:
+    """Trials that can be trusted, of those at one load the longest.
+
+    One that was too short to tell how much is forwarded behind a transient has forwarded what a buffer took: it counts
+    only where there is no other.
     """
     longest: dict[float, MeshTrial] = {}
     for row in sorted((row for row in rows if row.trusted), key=lambda row: row.duration_ms):
         longest[row.load_pct] = row
     trusted = list(longest.values())
-    told = [row for row in trusted if row.settled and row.verdict is not Verdict.UNCLEAR]
-    return max(told or trusted, key=lambda row: row.forwarding_fps, default=None)
+    return [row for row in trusted if row.settled] or trusted
 
 
 def loss_sweep(size: FrameSize, rows: Iterable[MeshTrial]) -> LossSweep:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, retitled
-from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates, fastest
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.loss_interval import BUCKET_RATES, INTERVAL_COLUMNS, INTERVAL_NOTE
 from p4mesh.methods.results.outcome import Cell, Figure, PlaceName, Series, Table, place_of
 from p4mesh.methods.results.record import table_of
@@ -114,7 +114,7 @@ def with_searches(sweeps: Sequence[MeshSweep], searches: Sequence[MeshThroughput
     rows: dict[FrameSize, list[MeshTrial]] = {sweep.frame_size_bytes: list(sweep.rows) for sweep in sweeps}
     for searched in searches:
         rows.setdefault(searched.frame_size_bytes, []).extend(searched.rows)
-    return [sweep.with_best(fastest(rows[sweep.frame_size_bytes])) for sweep in sweeps]
+    return [sweep.with_best(rows[sweep.frame_size_bytes]) for sweep in sweeps]
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:

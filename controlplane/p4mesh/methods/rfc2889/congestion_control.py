@@ -15,7 +15,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, text
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, loss_error_pct
 from p4mesh.methods.results.metrics import (
     late_by_port,
     missed_error_pct,
@@ -296,6 +296,11 @@ def _row(
         back_pressure = _INCONCLUSIVE
     intended = Fraction(both.intended_frames, 2 * len(blocks))
     received_c = _sent(congested) - lost_c - early_c - (late_c or held_c)
+    # A full queue, and a look-up that collapses, leave nothing to chance.
+    chance = max(
+        0 if held or not lost else round((loss_error_pct(lost, _sent(flows)) or 0) * _sent(flows) / 100)
+        for lost, held, flows in ((lost_u, late_u + early_u, uncongested), (lost_c, late_c + early_c, congested))
+    )
     forgiven_u, forgiven_c = (BUCKET_FRAMES * sources * len(blocks) for sources in (1, 2))
     return Congestion(
         frame_size_bytes=size,
@@ -307,7 +312,9 @@ def _row(
         skew=_skew(both, blocks, intended / seconds),
         uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
         congested_fps=float(received_c / seconds),
-        block_error_fps=float(rate_error(both, received_c / seconds, len(blocks) / seconds / steady_share(both))),
+        block_error_fps=float(
+            rate_error(both, received_c / seconds, (len(blocks) + chance) / seconds / steady_share(both))
+        ),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
         alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),
         alone_loss_error_pct=missed_error_pct(alone, missed_frames(alone), alone.expected_rx_frames),

@@ -90,7 +90,7 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
         return MaximumRate(
             frame_size_bytes=size,
             throughput_fps=None if start is None else search.shown.forwarding_fps,
-            mfr=BestRate.of(fastest((*rows, *search.rows))),
+            mfr=BestRate.of((*rows, *search.rows)),
             frmol_offered_pct=last.offered_pct if last.trusted else None,
             frmol=LastRate.of(last),
             rows=tuple(rows),

@@ -368,7 +368,7 @@ def _row(
     sampling = Fraction(_DEVIATIONS_95 * spread.stddev / sqrt(len(bursts)))
     step_frames = parameters.integer("burst_step_frames")
     burst = Between(max(Fraction(0), spread.mean - sampling), spread.mean, spread.mean + step_frames + sampling)
-    shares = between_throughputs(found, spread.mean, pair.line_rate_bps, parameters)
+    shares = between_throughputs(found, spread.mean)
     ends = (rate_at_pct(share, size, pair.line_rate_bps) for share in (shares.low, shares.value, shares.high))
     errors = buffer_errors(burst, Between(*ends), max_fps, None if parameters.is_word("actual_pct") else asked_fps)
     possible = asked_fps <= throughput_fps

@@ -135,21 +135,17 @@ def _is_sustained(found: MeshThroughput, parameters: ParameterSet) -> bool:
     return parameters.flag(shared.SUSTAINED) and found.search.shown.watched is not None
 
 
-def between_throughputs(
-    found: MeshThroughput, burst_frames: Fraction, rate_bps: int, parameters: ParameterSet
-) -> Between:
-    """The throughput that is for good, in percent of the line: at least what no queue and no buffer helps to pass."""
+def between_throughputs(found: MeshThroughput, burst_frames: Fraction) -> Between:
+    """The throughput that is for good, in percent of the line: at least what no queue and no buffer helps to pass.
+
+    Queues that were watched and steady exclude no buffer that delays no frame, such as a bucket.
+    """
     search = found.search
     highest = search.result_load_pct
     assert highest is not None
     low = highest if search.lower_pct is None else min(highest, Fraction(search.lower_pct))
-    frames = found.trial_frames or _trial_frames(parameters, found.frame_size_bytes, rate_bps)
-    if not _is_sustained(found, parameters):
-        low = (
-            min(low, 100 * without_buffer(highest / 100, burst_frames, frames))
-            if frames > burst_frames
-            else Fraction(0)
-        )
+    frames = max(port.tx_frames for port in search.shown.ports)
+    low = min(low, 100 * without_buffer(highest / 100, burst_frames, frames)) if frames > burst_frames else Fraction(0)
     high = highest if search.upper_pct is None else max(highest, Fraction(search.upper_pct))
     return Between(low, highest, high)
 
