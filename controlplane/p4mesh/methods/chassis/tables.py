@@ -20,6 +20,7 @@ from p4mesh.verdict import Verdict
 AT_THROUGHPUT = "throughput"
 NOT_APPLICABLE = "NA"
 GOAL = "no frame is lost at the loads of the table"
+_NO_JITTER = "No jitter where no flow has two frames: more scaled_frames, or a longer duration_ms, give it some."
 _BITS_PER_TBIT = 10**12
 _TIMES = (
     "min_us",
@@ -102,7 +103,9 @@ def rows_of(size: int, measured: Iterable[AtLoad]) -> list[AtLoad]:
 
 def tables_of(rows: Sequence[AtLoad], definition: str, note: str) -> list[Table]:
     """The table at the throughput, that of every load, and jitter against load."""
-    note = f"Latency {definition} of every frame. {note}"
+    without_jitter = any(row.samples and row.jitter_avg_us is None for row in rows)
+    no_jitter = _NO_JITTER if without_jitter else ""
+    note = " ".join(filter(None, (f"Latency {definition} of every frame. {note}", no_jitter)))
     columns = RateAndLatency.columns()
     return [
         RateAndLatency.table(
@@ -121,10 +124,19 @@ def tables_of(rows: Sequence[AtLoad], definition: str, note: str) -> list[Table]
             keys=(fields.FRAME_SIZE_BYTES, fields.AT),
         ),
         _against_load(
-            rows, "jitter_avg_us", "jitter_avg", "Average jitter against load", error=fields.JITTER_AVG_ERROR_US
+            rows,
+            "jitter_avg_us",
+            "jitter_avg",
+            "Average jitter against load",
+            no_jitter,
+            error=fields.JITTER_AVG_ERROR_US,
         ),
         _against_load(
-            rows, "jitter_max_us", "jitter_max", "Maximum jitter against load", "Of the samples of every load."
+            rows,
+            "jitter_max_us",
+            "jitter_max",
+            "Maximum jitter against load",
+            f"Of the samples of every load. {no_jitter}".strip(),
         ),
     ]
 

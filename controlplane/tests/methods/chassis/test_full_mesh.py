@@ -65,6 +65,9 @@ def test_tables_and_figures_of_loads_by_hand() -> None:
     assert [column.key for column in maximum.columns] == [
         *("frame_size_bytes", "load_10_us", "load_50_us", "load_90_us", "throughput_us")
     ]
+    assert not any("No jitter" in table.note for table in (first, every, average, maximum))
+    alone = tables_of([replace(small, jitter_avg_us=None, jitter_max_us=None)], "LILO", "Note.")
+    assert all("No jitter where no flow has two frames" in table.note for table in alone)
     mean, greatest = figures_of([*measured, small], "LILO")
     assert [(line.name, line.points) for line in mean.series] == [("1000 B", ((80, 2),)), ("64 B", ((80, 5),))]
     assert [(line.name, line.points) for line in greatest.series] == [("1000 B", ((80, 3),)), ("64 B", ())]
