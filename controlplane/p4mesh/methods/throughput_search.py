@@ -14,6 +14,7 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.results.loss_interval import excluded_ratio
+from p4mesh.methods.results.metrics import part_alone
 from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
 from p4mesh.methods.results.searched import ForGood, JudgedTrial, Row, Searched, less_bucket, mlr_row, search_attributes
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep
@@ -149,7 +150,9 @@ class _Trials(Generic[Row]):
         self.last[load] = judged, length_ns
         if judged.verdict.decides:
             result = judged.result
-            self.counted.append(CountedTrial(load, length_ns, result.expected_rx_frames, result.lost_frames))
+            self.counted.append(
+                CountedTrial(load, length_ns, result.expected_rx_frames, result.lost_frames, part_alone(result))
+            )
         return judged
 
     def searched(
@@ -256,7 +259,10 @@ class _Trials(Generic[Row]):
     def _excluded_ppm(self, result: Fraction | None) -> float | None:
         """The loss ratio that the last trial at the result excludes."""
         at = [trial for trial in self.counted if trial.load_pct == result]
-        return _PPM * excluded_ratio(at[-1].lost_frames, at[-1].frames) if at else None
+        if not at:
+            return None
+        last = at[-1]
+        return _PPM * excluded_ratio(last.lost_frames * last.alone, last.frames * last.alone)
 
 
 def _forwarded_share(result: TrialResult) -> Fraction | None:

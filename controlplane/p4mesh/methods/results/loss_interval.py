@@ -64,6 +64,6 @@ def interval_cells(
     return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high, "bucket_loss_pct": 100 * bucket}
 
 
-def excluded_ratio(lost_frames: int, frames: int) -> float:
+def excluded_ratio(lost_frames: float, frames: float) -> float:
     """The loss ratio that a trial excludes, with 95 % confidence: 3/n where nothing was lost."""
     return loss_interval(lost_frames, frames)[1]

@@ -73,9 +73,13 @@ def missed_error_pct(result: TrialResult, missed_frames: int, frames: int) -> fl
 
 
 def _sampling_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
-    """Copies of a frame may be lost together: only the frames that were sent are independent of each other."""
-    alone = min(1.0, result.tx_frames / max(1, result.expected_rx_frames))
+    alone = part_alone(result)
     return loss_error_pct(missed_frames * alone, frames * alone)
+
+
+def part_alone(result: TrialResult) -> float:
+    """Part of the expected frames that are no copies of others: copies may be lost together."""
+    return min(1.0, result.tx_frames / max(1, result.expected_rx_frames))
 
 
 def steady_share(result: TrialResult) -> Fraction:

@@ -37,6 +37,8 @@ class CountedTrial:
     frames: int
     """Frames that should have arrived."""
     lost_frames: int
+    alone: float = 1.0
+    """Part of the frames that are no copies of others: copies may be lost together."""
 
     @property
     def forwarded_pct(self) -> Fraction:
@@ -57,6 +59,8 @@ class RareLoss(Record):
     """Loads of the trials that lost frames."""
     forwarded_pct: float
     """Forwarding of the device at a higher load."""
+    alone: float = 1.0
+    """Part of the frames that are no copies of others."""
 
     @property
     def ratio(self) -> float:
@@ -66,7 +70,7 @@ class RareLoss(Record):
     @property
     def interval(self) -> tuple[float, float]:
         """The ratios between which the true one lies, with 95 % confidence."""
-        return loss_interval(self.lost_frames, self.frames)
+        return loss_interval(self.lost_frames * self.alone, self.frames * self.alone)
 
 
 def together(found: Sequence[RareLoss]) -> RareLoss:
@@ -78,6 +82,7 @@ def together(found: Sequence[RareLoss]) -> RareLoss:
         lowest_pct=min(one.lowest_pct for one in found),
         highest_pct=max(one.highest_pct for one in found),
         forwarded_pct=min(one.forwarded_pct for one in found),
+        alone=min(one.alone for one in found),
     )
 
 
@@ -143,6 +148,7 @@ def _same_ratio(trials: Sequence[CountedTrial]) -> bool:
     for trial in trials:
         for count, share in ((trial.lost_frames, lost / frames), (trial.frames - trial.lost_frames, 1 - lost / frames)):
             measure += 2 * count * log(count / (trial.frames * share)) if count else 0.0
+    measure *= min(trial.alone for trial in trials)
     freedom = len(trials) - 1
     return measure <= freedom + _DEVIATIONS * sqrt(2 * freedom)
 
@@ -156,4 +162,5 @@ def _found(trials: Sequence[CountedTrial], capacity: Fraction, *, independent: b
         lowest_pct=float(min(lossy)),
         highest_pct=float(max(lossy)),
         forwarded_pct=float(capacity),
+        alone=min(trial.alone for trial in trials),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import log
 from random import Random
@@ -17,7 +18,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.loss_interval import excluded_ratio, interval_cells, loss_error_pct, loss_interval
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss
+from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -252,6 +253,18 @@ def rare(frames: int, lost: int, low: int, high: int, *, independent: bool) -> R
         highest_pct=high,
         forwarded_pct=100,
     )
+
+
+def test_copies_that_are_lost_together_are_one_loss() -> None:
+    """Of 10,000 frames 100, 110 and 90 were lost, each with its eight copies: as likely as not by chance."""
+    counts = [(10, 800), (20, 880), (40, 720)]
+    copies = [CountedTrial(Fraction(load), 1, 80_000, lost, alone=1 / 8) for load, lost in counts]
+    found = rare_loss(copies)
+    assert found is not None and found.independent and (found.lost_frames, found.frames) == (2400, 240_000)
+    assert found.interval == loss_interval(300, 30_000)
+    assert together([found, found]).interval == loss_interval(600, 60_000)
+    one_by_one = rare_loss([replace(trial, alone=1.0) for trial in copies])
+    assert one_by_one is not None and one_by_one.frames == 160_000, "the third trial would differ too much"
 
 
 @pytest.mark.parametrize(
