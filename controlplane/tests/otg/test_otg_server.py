@@ -279,13 +279,14 @@ def test_answers_over_http_have_a_list_of_warnings_where_there_is_none(server: O
 def test_as_many_flows_as_the_program_has_streams_run_and_more_are_refused(server: OtgServer) -> None:
     api = server.api()
     config = two_ports(api)
-    for number in range(256):
-        add_flow(config, f"f{number}", pps=1000 + number).duration.fixed_packets.packets = 50 + number
+    packets = {f"f{number}": 5 + number % 16 for number in range(256)}
+    for number, (name, count) in enumerate(packets.items()):
+        add_flow(config, name, pps=1000 + number).duration.fixed_packets.packets = count
     api.set_config(config)
     transmit(api, "start")
     flow_metrics(api)
     counts = {name: (found.frames_tx, found.frames_rx) for name, found in flow_metrics(api).items()}
-    assert counts == {f"f{number}": (50 + number, 50 + number) for number in range(256)}
+    assert counts == {name: (count, count) for name, count in packets.items()}
     tagged = config.flows[0].packet[2].dst_port
     tagged.increment.count = 2
     tagged.metric_tags.add(name="tag")
