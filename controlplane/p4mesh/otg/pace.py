@@ -42,7 +42,6 @@ class Pace(ABC):
 
     def __init__(self, tester: Tester) -> None:
         self._tester = tester
-        self._step_ns = _FIRST_STEP_NS
 
     @abstractmethod
     def before(self, poll: str) -> None:
@@ -59,19 +58,21 @@ class Pace(ABC):
     def pass_time(self, duration_ns: int, most_s: float) -> int:
         """Let virtual time pass in steps, for ``most_s`` of the machine's time; return what has passed in ns."""
         left_ns, ends_s = duration_ns, time.monotonic() + most_s
+        # Flows may have been started since the last time: nobody knows how long a step takes before the first ones.
+        longest_ns = _FIRST_STEP_NS
         while left_ns > 0:
             began_s = time.monotonic()
             if began_s >= ends_s:
                 break
-            step_ns = min(left_ns, self._step_ns)
+            step_ns = min(left_ns, longest_ns)
             self._tester.wait(step_ns)
             left_ns -= step_ns
             # A step doubles while it is short, and halves when it was long: how much is to do changes with the flows.
             took_s = time.monotonic() - began_s
             if took_s > _STEP_S:
-                self._step_ns = max(_FIRST_STEP_NS, step_ns // 2)
-            elif step_ns == self._step_ns:
-                self._step_ns = min(_LONGEST_STEP_NS, 2 * step_ns)
+                longest_ns = max(_FIRST_STEP_NS, step_ns // 2)
+            elif step_ns == longest_ns:
+                longest_ns = min(_LONGEST_STEP_NS, 2 * step_ns)
         return duration_ns - left_ns
 
 
