@@ -6,7 +6,7 @@ import time
 from typing import cast
 
 from p4mesh.otg.pace import OnDemand
-from p4mesh.tester.instrument import Tester
+from p4mesh.tester import instrument
 
 
 class SlowFlows:
@@ -21,7 +21,7 @@ class SlowFlows:
 def test_a_request_after_flows_were_started_takes_no_longer_than_others() -> None:
     """While nothing runs an hour passes at once; of flows that take 30 s for a second, as much as fits passes."""
     tester = SlowFlows()
-    pace = OnDemand(cast(Tester, tester))
+    pace = OnDemand(cast(instrument.Tester, tester))
     assert pace.pass_time(3600 * 10**9, 5) == 3600 * 10**9
     tester.seconds_each = 30
     began_s = time.monotonic()
