@@ -14,6 +14,9 @@ DEVICES ?= 100
 RUNS ?= 200
 
 ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
+# Tests start hundreds of processes: without bytecode of modules each of them would compile all that it loads.
+unexport PYTHONDONTWRITEBYTECODE
+
 WALL_CLOCK_FILES = $(shell grep -rlE --include='test_*.py' 'mark\.wall_clock' controlplane/tests engine/python/tests)
 BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
