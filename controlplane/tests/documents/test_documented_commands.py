@@ -119,6 +119,34 @@ def test_a_command_that_measures_is_planned(command: Written, capsys: pytest.Cap
         print(main([*command.words, "--debug"]), capsys.readouterr().err)
 
 
+OF_TARGETS = [one for one in written() if is_whole(one) and one.words[0] == "run" and set(OTHER_TARGETS) & {*one.words}]
+
+
+@pytest.mark.parametrize("command", OF_TARGETS, ids=ids)
+@pytest.mark.usefixtures("only_planned")
+def test_what_is_set_on_another_target_is_known(command: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    """Goal: names and values of its settings are right; sim, and a topology that is shipped, stand for the target's."""
+    topology = str(ROOT / "topologies" / "bridge-4x10m.yaml")
+    words = re.sub(r"--(?:target|interfaces) \S+", "", re.sub(r"(--topology) \S+", rf"\1 {topology}", command.text))
+    with pytest.raises(PlannedError):
+        print(main([*shlex.split(words), "--debug"]), capsys.readouterr().err)
+
+
+def test_every_make_target_of_a_page_is_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE))
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named = {*re.findall(r"`make ([a-z0-9-]+)", pages), *re.findall(r"(?m)^make ([a-z0-9-]+)(?: +#.*)?$", pages)}
+    assert named >= {"run", "test", "setup", "release", "wheel"}
+    assert named <= targets
+
+
+def test_every_script_of_a_page_exists() -> None:
+    named = {name for page in PAGES for name in re.findall(r"scripts/\w+\.\w+", page.read_text(encoding="utf-8"))}
+    assert {"scripts/compare_chassis.py", "scripts/build_wheel.py"} <= named
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
 def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     (actions,) = (action for action in top._actions if isinstance(action, argparse._SubParsersAction))
     return dict(actions.choices)
@@ -146,7 +174,7 @@ def test_commands_on_other_targets_and_those_that_show_are_parsed(monkeypatch: p
     assert {command.words[0] for command in whole} >= {"run", "calibrate", "doctor", "serve", "compare"}
 
 
-LONG = re.compile("mesh-1024|nexus9508-256|gsi-mixed|duration_s=[36]0")
+LONG = re.compile("mesh-1024|gsi-mixed|duration_s=[36]0")
 """Commands that take long even with a few frames."""
 SHORT = tuple(
     {one.text: one for one in written() if is_whole(one) and is_planned(one) and not LONG.search(one.text)}.values()

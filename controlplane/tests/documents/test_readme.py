@@ -15,13 +15,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def test_every_make_target_of_the_readme_is_in_the_makefile() -> None:
-    targets = set(re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE))
-    named = set(re.findall(r"(?:^|`)make ([a-z0-9-]+)", README, re.MULTILINE))
-    assert named >= {"run", "test", "setup"}
-    assert named <= targets
-
-
 def test_the_command_behind_make_run_is_the_one_that_the_readme_shows() -> None:
     assert ".venv/bin/p4mesh run rfc2889.fully_meshed --topology topologies/wrs-18x1g.yaml" in README
     assert "TEST ?= rfc2889.fully_meshed" in MAKEFILE
