@@ -6,8 +6,8 @@
     python scripts/mutants.py --select by_hand FILE -- TESTS      tests whose names have these words, as -k of pytest
 
 Cosmic Ray makes the mutants, of the bodies of functions. pytest collects the tests once; each mutant is a fork of that
-process in which functions have other code, and runs the tests that run the changed line until one fails. So tests that
-start p4mesh as a process of its own see no mutant. One that survives is a test that is missing, or an equivalent
+process in which functions have other code, and runs the tests that run the changed line, quick ones first, until one
+fails. So tests that start p4mesh as a process of its own see no mutant. One that survives is a test that is missing, or an equivalent
 program. The last lines are the scores: killed of all that tests run, for each file and of all files. The same files,
 tests, number and seed give the same mutants.
 """
@@ -23,6 +23,7 @@ import resource
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
@@ -118,20 +119,20 @@ class Mutation:
         return True
 
     def _tests_of_lines(self, session: pytest.Session) -> dict[tuple[str, int], list[int]]:
-        """Numbers of the tests that run each line of the files, as (file, line); they must pass."""
+        """Numbers of the tests that run each line of the files, as (file, line), quick ones first; they must pass."""
         with tempfile.TemporaryDirectory() as folder:
             found = Path(folder) / "lines"
             process = _forked(lambda: self._traced(session, found))
             if os.waitpid(process, 0)[1]:
                 pytest.exit("the tests fail without a mutant", 2)
             tests_of: dict[tuple[str, int], list[int]] = {}
-            for number, lines in enumerate(json.loads(found.read_text())):
+            for _, number, lines in sorted(json.loads(found.read_text())):
                 for file, line in lines:
                     tests_of.setdefault((file, line), []).append(number)
         return tests_of
 
     def _traced(self, session: pytest.Session, found: Path) -> int:
-        """Run all tests, and write the lines of the files that each of them runs."""
+        """Run all tests, and write for each of them its time, its number, and the lines of the files that it runs."""
         files, seen = {*map(str, self._files)}, set[tuple[str, int]]()
 
         def of_line(frame: FrameType, event: str, _: Any) -> Any:
@@ -143,12 +144,13 @@ class Mutation:
 
         threading.settrace(of_call)
         sys.settrace(of_call)
-        each: list[list[tuple[str, int]]] = []
+        each: list[tuple[float, int, list[tuple[str, int]]]] = []
         for number in range(len(session.items)):
             seen.clear()
+            begin_s = time.monotonic()
             if _run(session, [number]):
                 return 1
-            each.append(sorted(seen))
+            each.append((time.monotonic() - begin_s, number, sorted(seen)))
         sys.settrace(None)
         found.write_text(json.dumps(each))
         return 0

@@ -11,12 +11,15 @@ from typing import Any
 
 import pytest
 from support.beds import make_bed
+from support.fakes import FakeMeasurer
 from support.networks import parsed, switch
 from support.random_runs import SmallDevice
 from support.random_runs import measured as random_run
+from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, QueueTrend, Transient, Trend
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
@@ -24,8 +27,9 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Message, Rotate
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import TrialSpec
@@ -412,6 +416,64 @@ def test_a_load_without_loss_says_how_long_it_is_carried(
     assert over.finding == f"{kept} as it is full"
     broken = replace(row, status=Verdict.ABORT, reason="no link")
     assert broken.finding == "64 B at 80 %: ABORT: no link"
+
+
+class Announced(Exception):
+    """Ends a test when it has told its trials."""
+
+
+class Announcing(FakeMeasurer):
+    """Takes note of the trials that a test announces, and of no more."""
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        self.specs = list(specs)
+        raise Announced
+
+
+def trials_of(bed: Bed, *settings: str) -> list[TrialSpec]:
+    test, measurer = find_test("messages.n_to_one"), Announcing()
+    with pytest.raises(Announced):
+        run_unit(test, bed, measurer, 64, *settings)
+    return measurer.specs
+
+
+def test_inputs_share_the_load_of_the_output_by_hand() -> None:
+    """A frame of 64 bytes takes 672 ns of 1 Gbit/s: of 120 % three inputs send two frames of five slots each."""
+    settings = ("message_frames=4", "messages=7", "receiver=2", "loads_pct=120, full", "repeats=3")
+    specs = trials_of(make_bed(4), *settings)
+    assert [spec.label for spec in specs] == [
+        f"messages.n_to_one 64 B {load} %" for load in ("120", "300") for _ in range(3)
+    ]
+    (stream,) = specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((1, 3, 4), (2,))
+    assert stream.rate_fps == Fraction(2, 5) * NS_PER_S / 672
+    assert (stream.frame_count, stream.burst, stream.pattern) == (28, Burst(4), Message(Rotate(), 4))
+    assert specs[3].streams[0].rate_fps == Fraction(NS_PER_S, 672)
+    starts = {spec.streams[0].start_offset_ns for spec in specs[:3]}
+    assert len(starts) == 3 and all(0 <= start < 4 * 1680 for each in starts for start in each)
+    assert all(spec.watch_queues and spec.per_flow for spec in specs)
+    assert specs[0].duration_ns == 28 * 1680
+    some = trials_of(make_bed(5), *settings, "inputs=2", "phases=in_step")
+    assert [spec.streams[0].tx_ports for spec in some] == [(1, 3)] * 2, "in step, one trial of a load is like another"
+    assert some[1].streams[0].rate_fps == Fraction(NS_PER_S, 672) and not some[0].streams[0].start_offset_ns
+    # Where an input's gap is longer, its slot is that of the load: 8 x (64 + 8 + 32) bits.
+    ports = [replace(port, ifg_bits=256 if port.number == 4 else 96) for port in make_bed(4).ports]
+    assert trials_of(replace(make_bed(4), ports=tuple(ports)), *settings)[3].streams[0].rate_fps == Fraction(10**9, 832)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("loads_pct=301",), "'301' is not valid"),
+        (("loads_pct=0",), "'0' is not valid"),
+        (("loads_pct=80,all",), "'all' is not valid"),
+        (("inputs=4",), "inputs=4: there are 3 ports beside the receiver"),
+        (("inputs=2", "loads_pct=200.1"), r"'200\.1' is not valid"),
+    ],
+)
+def test_loads_and_inputs_that_there_cannot_be_are_refused(settings: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        trials_of(make_bed(4), *settings)
 
 
 FORWARDING = f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}"

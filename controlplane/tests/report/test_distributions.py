@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import vl_convert
 
-from p4mesh.report.distributions import distribution_charts
+from p4mesh.report.distributions import distribution_charts, interarrival_charts
 from p4mesh.report.latency_charts import latency_charts
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.verdict import Verdict
@@ -36,8 +36,16 @@ def trial(unit: str, found: dict[str, Any], status: str = "MEASURED", **more: An
 
 def test_a_curve_says_how_many_frames_are_slower() -> None:
     percentiles, _ = distribution_charts(CONFIG, [trial("64B/latency", latency(1000, 4000, 90, 9, 1))])
-    points = [(value["x"], value["y"]) for value in percentiles.spec["data"]["values"]]
-    assert points == [(1.0, 1.0), (pytest.approx(10), 2.0), (pytest.approx(100), 3.0), (100.0, 4.0)]
+    points = [(value["x"], value["y"], value["percentile"]) for value in percentiles.spec["data"]["values"]]
+    assert points == [
+        (1.0, 1.0, "0 %"),
+        (pytest.approx(10), 2.0, "90 %"),
+        (pytest.approx(100), 3.0, "99 %"),
+        (100.0, 4.0, "99 %"),
+    ]
+    # The places of 0, 50, 90 and 99 %; 99.9 % is beyond the last point.
+    assert percentiles.spec["encoding"]["x"]["axis"]["values"] == [1, 2, 10, 100]
+    assert "Shown are" not in percentiles.note
     assert percentiles.numbers is not None
     assert percentiles.numbers.rows[0].cells == ("64 B, all frames", "1", "1 +-0.008", "4 +-?", "4")
 
@@ -46,6 +54,16 @@ def test_a_histogram_has_the_share_of_every_bin() -> None:
     _, histogram = distribution_charts(CONFIG, [trial("64B/latency", latency(1000, 3000, 3, 1))])
     bars = [(value["x"], value["x2"], value["frames"], value["y"]) for value in histogram.spec["data"]["values"]]
     assert bars == [(1.0, 2.0, 3, 75.0), (2.0, 3.0, 1, 25.0)]
+
+
+def test_the_axis_of_percentiles_ends_with_the_first_place_behind_the_last_point() -> None:
+    """One frame in five is slower than the rest: 10 is at twice as many, 100 is not."""
+    for frames, places in (((4, 1), [1, 2, 10]), ((3, 1), [1, 2])):
+        chart, _ = distribution_charts(CONFIG, [trial("64B/latency", latency(1000, 3000, *frames))])
+        assert chart.spec["encoding"]["x"]["axis"]["values"] == places
+    chart, _ = distribution_charts(CONFIG, [trial("64B/latency", latency(1000, 3000, 999_996, 3))])
+    # Seven digits: 100 - 100 x 3 / 999,999.
+    assert [value["percentile"] for value in chart.spec["data"]["values"]] == ["0 %", "99.9997 %", "99.9999 %"]
 
 
 def test_parts_that_are_not_named_by_a_size_have_curves_of_their_own() -> None:
@@ -75,6 +93,47 @@ def test_every_size_is_among_the_worst() -> None:
     names = [entry.name for entry in chart.legend]
     assert len(names) == 12 and "64 B, all frames" in names and "1518 B, pairs from port 39 to port 40" in names
     assert "Shown are the 12 of 41" in chart.note
+
+
+def between(width_us: int, *frames: int) -> dict[str, Any]:
+    """Times in bins of this width from 1 us on."""
+    edges = [1000.0 + 1000 * width_us * place for place in range(len(frames) + 1)]
+    return {"bins": {"low_ns": edges[:-1], "high_ns": edges[1:], "frames": list(frames)}}
+
+
+def test_times_between_frames_are_drawn_for_both_ends_of_trusted_trials() -> None:
+    pairs = {"stream": "pairs", "tx_port": 1, "rx_port": 2, "arrivals": between(2, 3, 1)}
+    found = {"interarrival": [pairs | {"departures": between(1, 5)}], "latency": None}
+    quiet = {"interarrival": [pairs | {"tx_port": None, "rx_port": None, "departures": None}], "latency": None}
+    trials = [
+        StoredTrial(f"64B/{name}", 0, 50.0, Verdict.PASS, {"streams": []}, {"status": status, **result})
+        for name, status, result in (("a", "MEASURED", found), ("b", "MEASURED", quiet), ("c", "INVALID", found))
+    ]
+    (chart,) = interarrival_charts(trials)
+    bars = [(bar["series"], bar["x"], bar["x2"], bar["frames"], bar["y"]) for bar in chart.spec["data"]["values"]]
+    assert bars == [
+        ("a, pairs from port 1 to port 2 at the sender", 1, 2, 5, 100),
+        ("a, pairs from port 1 to port 2 at the receiver", 1, 3, 3, 75),
+        ("a, pairs from port 1 to port 2 at the receiver", 3, 5, 1, 25),
+        ("b, pairs at the receiver", 1, 3, 3, 75),
+        ("b, pairs at the receiver", 3, 5, 1, 25),
+    ]
+    assert "Shown are" not in chart.note
+    assert interarrival_charts(trials[2:]) == ()
+    many = [
+        pairs | {"tx_port": number, "arrivals": between(2, number), "departures": between(1, number)}
+        for number in range(1, 8)
+    ]
+    (chart,) = interarrival_charts([replace(trials[0], result=trials[0].result | {"interarrival": many})])
+    assert len(chart.legend) == 12 and chart.legend[-1].name == "a, pairs from port 6 to port 2 at the receiver"
+    assert chart.note.endswith(" Shown are the first 12 of 14.")
+
+
+def test_shares_below_the_axis_are_drawn_at_its_end() -> None:
+    """One frame of ten million: 0.00001 %, and the axis begins at 0.0001 %."""
+    _, histogram = distribution_charts(CONFIG, [trial("64B/latency", latency(1000, 3000, 9_999_999, 1))])
+    (_, last) = histogram.spec["data"]["values"]
+    assert (last["y"], last["share"]) == (0.0001, pytest.approx(0.00001))
 
 
 def test_curves_that_lie_on_each_other_are_one() -> None:

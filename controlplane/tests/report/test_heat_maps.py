@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from p4mesh.report.document import Chart, Paragraph
 from p4mesh.report.heat_maps import flow_charts, port_chart
@@ -98,3 +101,85 @@ def test_ports_that_only_send_are_no_difference() -> None:
     one_way = replace(sending, spec={"streams": [{"rx_ports": [1, 2, 3]}]})
     assert isinstance(port_chart([one_way]), Paragraph)
     assert port_chart([replace(sending, spec={"streams": [{"rx_ports": [1]}]})]) is None
+
+
+def receiving(unit: str, *frames: int, index: int = 0, status: str = "MEASURED") -> StoredTrial:
+    """A trial without flows whose ports from 0 on received these frames."""
+    ports = [{"port": port, "rx_frames": count} for port, count in enumerate(frames)]
+    result = {"status": status, "flows": [], "ports": ports}
+    return StoredTrial(unit, index, 50.0, Verdict.FAIL, {"streams": [{"rx_ports": []}]}, result)
+
+
+def spec_of(found: object) -> dict[str, Any]:
+    assert isinstance(found, Chart)
+    return found.spec
+
+
+def test_ports_are_compared_with_their_mean() -> None:
+    """The mean of 10, 20 and 45 frames is 25, that of 599 and 601 frames 600: these are alike within 1 %."""
+    trials = [
+        receiving("64B", 10, 20, 45),
+        receiving("64B", 599, 601, index=1),
+        receiving("64B", 1, 2, index=2),
+        receiving("64B", 7, 9, index=3, status="INVALID"),
+        receiving("64B", 7, index=4),
+    ]
+    spec = spec_of(port_chart(trials))
+    cells = [(cell["x"], cell["y"], cell["frames"], cell["value"]) for cell in spec["data"]["values"]]
+    assert cells == [
+        (1, 0, 10, -60.0),
+        (1, 1, 20, -20.0),
+        (1, 2, 45, 80.0),
+        (3, 0, 1, -33.333),
+        (3, 1, 2, 33.333),
+    ]
+    assert spec["spec"]["encoding"]["color"]["scale"] == {"scheme": "blueorange", "domain": [-80.0, 80.0]}
+    slight = spec_of(port_chart([receiving("64B", 199, 202, 199)]))
+    assert slight["spec"]["encoding"]["color"]["scale"]["domain"] == [-1.0, 1.0]
+    assert port_chart([receiving("64B", 7)]) is None
+
+
+def test_where_all_trials_are_too_much_each_part_has_its_last_one() -> None:
+    some = [receiving("64B", 1, *[2] * 99, index=index) for index in range(200)]
+    assert len(spec_of(port_chart(some))["data"]["values"]) == 20_000
+    chart = port_chart([*some, receiving("128B", 3, 4, index=200)])
+    assert {cell["x"] for cell in spec_of(chart)["data"]["values"]} == {200, 201}
+    assert isinstance(chart, Chart) and chart.note.startswith("The last trial of each part only.")
+
+
+def test_a_mesh_that_just_has_room_is_drawn_and_untrusted_flows_are_not() -> None:
+    full = trial("64B", 2)
+    full.result["flows"][:] = [*full.result["flows"] * 9999, *full.result["flows"]]
+    untrusted = replace(trial("128B", 4), result=trial("128B", 4).result | {"status": "INVALID"})
+    (chart,) = flow_charts([full, untrusted])
+    assert isinstance(chart, Chart)
+    assert [cell["value"] for cell in chart.spec["data"]["values"]] == [0.0, 10_000.0]
+    assert chart.note == "The last trial of each part that kept its flows apart, where they differ by more than 1 %."
+    full.result["flows"].append(full.result["flows"][0])
+    assert isinstance(flow_charts([full])[0], Paragraph)
+
+
+def test_latencies_differ_though_nothing_is_lost() -> None:
+    """Colours of loss begin at 0, those of latency at the least one."""
+    one = trial("64B", 2, lost=0)
+    for flow, sum_ns in zip(one.result["flows"], (2000, 9000), strict=True):
+        flow["latency"] = {"sum_ns": sum_ns, "count": 2}
+    (latency,) = flow_charts([one])
+    assert spec_of(latency)["spec"]["encoding"]["color"]["scale"] == {"scheme": "viridis", "domain": [1.0, 4.5]}
+    (loss,) = flow_charts([trial("64B", 2, lost=3)])
+    assert spec_of(loss)["spec"]["encoding"]["color"]["scale"] == {"scheme": "viridis", "domain": [0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("ports", "height", "every"), [(2, 18, 1), (16, 18, 1), (17, 18, 2), (32, 12, 3), (40, 10, 3), (128, 6, 9)]
+)
+def test_cells_of_many_ports_are_small_and_few_of_them_have_a_number(ports: int, height: int, every: int) -> None:
+    """400 pixels for all ports, 6 to 18 for each; up to 16 numbers."""
+    spec = spec_of(port_chart([receiving("64B", 1, *[2] * (ports - 1))]))["spec"]
+    assert spec["height"] == {"step": height}
+    assert spec["encoding"]["y"]["axis"]["values"] == list(range(0, ports, every))
+
+
+def test_parts_with_long_names_stand_below_each_other() -> None:
+    for name, columns in (("x" * 40, 2), ("x" * 41, 1)):
+        assert spec_of(port_chart([receiving("64B", 1, 2), receiving(name, 1, 2)]))["columns"] == columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,12 @@ import pytest
 from support.networks import changed, shipped
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.measurement.counts import Outage
+from p4mesh.measurement.counts import Counts, FlowCounts, LatencyStats, Outage
 from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.recirculation.results import CaseUnit, Repetition
-from p4mesh.methods.recirculation.tables import delta_table
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.recirculation.cases import PARAMETERS
+from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetition_of
+from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, reset_time
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
@@ -24,7 +27,8 @@ from p4mesh.topology.engine_network import build_network
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.results import trial_result
+from p4mesh.trial.spec import Interruption, TrialSpec
 from p4mesh.verdict import Verdict
 
 PIPELINE_US, LOOP_BPS = 0.550, 100_000_000_000
@@ -212,3 +216,114 @@ def test_a_stall_behind_the_gap_is_not_the_outage() -> None:
     outage = Outage("pair", 1, 2, 100, 5, 0, last_before_ns=90_000_000, first_after_ns=55_000_000)
     time = reset_time(spec, cast(TrialResult, SimpleNamespace(outages=(outage,))))
     assert (time.loss_ns, time.stamps_ns, time.method) == (5_000_000, None, FRAME_LOSS)
+
+
+def trial(interrupted: bool, latency: LatencyStats | None, tail: int = 0, corrupted: int = 0) -> Repetition:
+    """A trial of 1,000 frames at 1,000 frames/s, of which one flow lost five, all of them in one gap."""
+    stream = Stream("pair", 64, Fraction(1000), 1000, Pairs(), (1,), (2,))
+    spec = TrialSpec("pair", (stream,), 10**9, interruption=Interruption(10**6, 10**6) if interrupted else None)
+    outage = Outage("pair", 1, 2, 1000, 5, tail, last_before_ns=90_000_000, first_after_ns=96_000_000)
+    flows = (FlowCounts("pair", 1, 2, 1000, 995, latency=latency),)
+    counts = Counts(
+        *(1000, 1000, 1000, 995),
+        lost_frames=5,
+        duplicate_frames=2,
+        reordered_frames=3,
+        flows=flows,
+        corrupted_frames=corrupted,
+    )
+    result = trial_result(spec, Verdict.MEASURED, "", counts)
+    return repetition_of(spec, replace(result, outages=(outage,) if interrupted or tail else ()))
+
+
+def test_a_trial_by_hand() -> None:
+    """Three frames of 1, 2 and 4.000001 us: the mean has 12 decimals, the others are whole picoseconds."""
+    stats = LatencyStats(3, 1000.0, 4000.001, 7000.001, 2, 500.0, 1500.0, 2000.0)
+    plain = trial(False, stats, corrupted=4)
+    assert (plain.min_us, plain.avg_us, plain.max_us, plain.jitter_avg_us) == (1, 2.333333666667, 4.000001, 1)
+    assert (plain.tx_frames, plain.lost_frames, plain.reordered_frames, plain.duplicate_frames) == (1000, 5, 3, 2)
+    assert (plain.corrupted_frames, plain.loss_ms, plain.stamps_ms, plain.verdict) == (4, None, None, Verdict.MEASURED)
+    found = trial(True, replace(stats, jitter_count=0))
+    assert (found.jitter_avg_us, found.corrupted_frames) == (None, None)
+    # Five frames of 1 ms each; 6 ms from the last departure before the gap to the first one behind it.
+    assert (found.loss_ms, found.stamps_ms, found.recovered, found.verdict) == (5, 6, True, Verdict.PASS)
+    assert replace(found, state=Verdict.INVALID).verdict is Verdict.INVALID
+    lost = trial(True, replace(stats, count=0), tail=5)
+    assert (lost.recovered, lost.verdict, lost.min_us, lost.avg_us) == (False, Verdict.FAIL, None, None)
+    assert trial(False, None, tail=5).loss_ms is None, "nothing failed during the trial"
+
+
+def test_tables_by_hand() -> None:
+    """At 1,000 frames/s; of trials with failures during the traffic one lost 4, one 8, and one all to its end."""
+    whole = replace(unit(0, (10.0, 12.0), 0.5), offered_fps=1000.0)
+    first, second = whole.each
+    before = replace(
+        whole,
+        failures=5,
+        each=(
+            replace(first, lost_frames=3, corrupted_frames=2, min_us=8.0, max_us=20.0),
+            replace(second, lost_frames=4, corrupted_frames=1),
+            replace(first, state=Verdict.INVALID, reason="too slow", lost_frames=50),
+            replace(first, avg_us=None),
+        ),
+    )
+    gone = {"tx_frames": 200, "corrupted_frames": 3, "reordered_frames": 1}
+    during = [
+        replace(before, during=True, each=(replace(first, lost_frames=lost, loss_ms=loss_ms, **more),))
+        for lost, loss_ms, more in (
+            (4, 4.0, {**gone, "stamps_ms": 5.0}),
+            (8, 8.0, {"stamps_ms": 8.0, "reordered_frames": 2}),
+            (18, 18.0, {"recovered": False, "stamps_ms": 40.0}),
+            (90, 90.0, {"state": Verdict.INVALID, "reason": "too slow"}),
+        )
+    ]
+    bed = Bed("bench", (Port(1, "p1", 10**9), Port(2, "p2", 10**9)))
+    units = (whole, before, *during)
+    table = delta_table(units, bed)
+    assert table.headline == ("avg_us", "delta_avg_us", "significant")
+    _, row = table.rows
+    # Only the first two of five failures are measured: sample deviation of 10 and 12.
+    assert (row["tx_frames"], row["lost_frames"], row["corrupted_frames"]) == (100, 7, 3)
+    assert (row["min_us"], row["avg_us"], row["max_us"], row["stddev_us"]) == (10, 11, 16, pytest.approx(2**0.5))
+    assert (row["delta_min_us"], row["delta_avg_us"], row["delta_max_us"]) == (-1, 0, 5)
+    (row,) = switchover_table(units).rows
+    assert row == {
+        "frame_size_bytes": 118,
+        "packet_size_bytes": 114,
+        "rate": "1 %",
+        "failures": 5,
+        "tx_frames": 200,
+        "lost_frames_min": 4,
+        "lost_frames_avg": 10,
+        "lost_frames_max": 18,
+        "corrupted_frames_avg": 1,
+        "loss_ms_min": 4,
+        "loss_ms_avg": 6,
+        "loss_ms_max": 8,
+        "stamps_ms_avg": 6.5,
+        "resolution_ms": 1,
+        "reordered_frames": 3,
+        "recovered": "no",
+    }
+    (row,) = switchover_table(during[3:]).rows
+    assert (row["resolution_ms"], row.get("lost_frames_avg")) == (1, None)
+    log = repetition_table((unit(-1, (1.0,), 0.5), *units), bed)
+    each = log.rows
+    assert log.detail
+    assert [(row["moment"], row["failures"], row["repetition"]) for row in each] == [
+        ("tester alone", None, 1),
+        *(("before", 0, number) for number in (1, 2)),
+        *(("before", 5, number) for number in (1, 2, 3, 4)),
+        *(("during", 5, number) for number in (1, 2, 3, 4)),
+    ]
+    assert [row.get("resolution_ms") for row in each] == [None] * 7 + [1] * 4
+    parameters = resolve("recirculation.delta", PARAMETERS, ())
+    assert findings_of(units, bed, parameters) == (
+        "118 B, 1 %, 5 failures: INVALID: too slow",
+        "118 B, 1 %, 5 failures during traffic: INVALID: too slow",
+        "The latency and jitter of the tester itself are not known: link two more of its ports to each other.",
+        "118 B, 1 %, 5 failures: 7 frames were lost, and are in no latency.",
+        "118 B, 1 %, 5 failures during traffic: frames were lost until the end of the trial.",
+    )
+    linked = replace(bed, wires=((1, 2),))
+    assert findings_of((whole,), linked, parameters) == ()

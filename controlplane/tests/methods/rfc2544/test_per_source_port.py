@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,9 @@ from support.networks import parsed
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError
+from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.per_source_port import PortThroughputs
 from p4mesh.methods.rfc2544.throughput import Throughput
@@ -18,6 +22,7 @@ from p4mesh.methods.search.bisection import bisect, bisect_each
 from p4mesh.methods.search.goal import SearchGoal
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -90,9 +95,46 @@ def test_every_port_finds_its_own_limit_in_common_trials() -> None:
         true_limit = float(limits[row.port])
         assert true_limit - 0.1 <= row.throughput_pct <= true_limit
         assert row.upper_pct is None or row.upper_pct > true_limit
+        assert row.throughput_l1_mbps == pytest.approx(10 * row.throughput_pct), "of 1 Gbit/s"
+        assert row.throughput_fps == pytest.approx(row.throughput_pct / 100 * float(max_rate_fps(SIZE, GIGABIT)))
+        assert row.trials == sum(trial.port == row.port for trial in result.rows) == len(measurer.specs)
+        assert (row.upper_pct is None, row.reason) == (row.port == 1, ""), "no load is above 100 %"
     assert outcome.state is Verdict.MEASURED
     assert all(len(spec.streams) == 4 for spec in measurer.specs), "a port that is ready keeps sending"
     assert measurer.specs[-1].duration_ns == pytest.approx(5 * measurer.specs[0].duration_ns, rel=0.01), "for port 3"
+
+
+class Watched(FlowMeasurer):
+    """Loses nothing; the queue to port 2 fills by a hundredth above 60 % of port 1, and is steady below."""
+
+    def __init__(self) -> None:
+        super().__init__(lossless)
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        base = super().measure(spec, note)
+        steady = spec.streams[0].rate_fps <= Fraction(60, 100) * max_rate_fps(SIZE, GIGABIT)
+        found = QueueTrend(Trend.STEADY, error_ppm=1000.0) if steady else QueueTrend(Trend.FILLING, 10_000.0, 100.0)
+        return replace(base, queues=replace(found, rx_ports=() if steady else (2,)))
+
+
+def test_a_queue_that_fills_fails_the_port_that_sends_to_it() -> None:
+    """Ports 1 and 2, and 3 and 4 send to each other: only port 1 sends to port 2."""
+    result, _ = run(Watched(), "confirm_factor=1")
+    first, *others = result.ports
+    assert 59.9 <= first.throughput_pct <= 60 < first.upper_pct
+    assert all((row.throughput_pct, row.upper_pct) == (100, None) for row in others)
+    # Its queues are steady up to 1,000 ppm; a bucket of a hundred frames hides 100/n.
+    carried_pct = first.throughput_pct / 1.001
+    frames = [row.tx_frames for row in result.rows if row.port == 1 and row.load_pct == first.throughput_pct][-1]
+    assert first.for_good.carried_pct == pytest.approx(carried_pct)
+    assert first.for_good.bucket_pct == pytest.approx(carried_pct * (1 - BUCKET_FRAMES / frames))
+    loss_alone, _ = run(Watched(), "sustained=false")
+    assert all(row.throughput_pct == 100 for row in loss_alone.ports)
+    assert loss_alone.ports[0].for_good.carried_pct is None
+    # A hundredth more than leaves is a loss of 1/101 when the buffer is full.
+    for accepted, highest_pct in (("0.98", 60), ("1", 100)):
+        accepting, _ = run(Watched(), f"acceptable_loss_pct={accepted}")
+        assert accepting.ports[0].throughput_pct == pytest.approx(highest_pct, abs=0.1)
 
 
 def test_the_loads_of_a_port_are_those_of_a_search_alone() -> None:

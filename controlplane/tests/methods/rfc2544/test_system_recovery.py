@@ -12,13 +12,25 @@ from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
 from support.networks import network, node, parsed
 from support.runs import run_on_sim, run_unit
 
-from p4mesh.measurement.counts import FlowCounts
+from p4mesh.measurement.counts import Counts, FlowCounts
 from p4mesh.methods.base import Session
+from p4mesh.methods.mesh import Leg, Mesh
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, Recovery, SystemRecovery
+from p4mesh.methods.rfc2544.system_recovery import (
+    OVERLOAD,
+    REDUCED,
+    Recovery,
+    SystemRecovery,
+    recovery_ns,
+    recovery_spec,
+)
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.results import trial_result
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -99,6 +111,72 @@ def test_recovery_of_a_device_that_stays_numb_for_a_known_time(numb_ns: int) -> 
     assert outcome.state is Verdict.PASS
 
 
+class Varying(Numbed):
+    """Is numb for so many intervals of the reduced rate after each overload, and corrupts two frames of each trial."""
+
+    def __init__(self, *intervals: int) -> None:
+        super().__init__(max_rate_fps(64, GIGABIT, 30), 0)
+        self.intervals = iter(intervals)
+
+    def measure(self, spec: TrialSpec, note: object = None) -> TrialResult:
+        if len(spec.streams) > 1:
+            self.numb_ns = int(next(self.intervals) * NS_PER_S / spec.streams[1].rate_fps)
+        return replace(super().measure(spec), corrupted_frames=2)
+
+
+def test_times_of_the_runs_are_averaged_and_stand_one_by_one() -> None:
+    """3, 5 and 10 frames are lost: the last of them leaves 2, 4 and 9 intervals after the first."""
+    result, outcome = run(Varying(3, 5, 10), 64, "runs=3")
+    interval_us = 1e6 / result.reduced_fps
+    stddev_us = 13**0.5 * interval_us
+    assert result.each_us == tuple(pytest.approx(count * interval_us, abs=0.002) for count in (2, 4, 9))
+    assert result.recovery_us_avg == pytest.approx(5 * interval_us, abs=0.002)
+    assert (result.recovery_us_min, result.recovery_us_max) == (result.each_us[0], result.each_us[2])
+    assert result.recovery_us_stddev == pytest.approx(stddev_us, abs=0.002)
+    assert (result.resolution_us, result.reduced_lost_frames) == (pytest.approx(interval_us), 18)
+    assert result.corrupted_frames == 6
+    (each,) = (table for table in outcome.tables if table.name == "system_recovery_runs")
+    assert [(row["run"], row["recovery_us"]) for row in each.rows] == list(enumerate(result.each_us, start=1))
+    assert run(Varying(3, 5, 10), 64, "runs=1", "overload_ms=60000")[1].deviations != outcome.deviations
+    assert any(text.startswith("Overload of 336 ms or more instead of 60 s") for text in outcome.deviations)
+
+
+def test_an_overload_is_a_whole_number_of_intervals_of_the_reduced_rate() -> None:
+    """At 50 % a frame of 64 bytes leaves every 1,344 ns, at a quarter of that every 5,376 ns."""
+    mesh = Mesh((Leg(Rotate(), (1, 2), (3,)),), GIGABIT, Fraction(50))
+    test = SystemRecovery()
+    for overload, changes_at in (("scaled", 1250), ("6.721", 1251), ("0.1", 19)):
+        given = ("scaled_frames=1000", "reduced_pct=25", f"overload_ms={overload}")
+        spec = recovery_spec(mesh, 64, Fraction(50), resolve(test.name, test.parameters, given))
+        fast, slow = spec.streams
+        assert (fast.frame_count, fast.start_offset_ns) == (4 * changes_at, ())
+        assert (slow.frame_count, slow.start_offset_ns) == (125, (5376 * changes_at,) * 2)
+        assert spec.duration_ns == 125 * 5376 and spec.per_flow
+    short = resolve(test.name, test.parameters, ("scaled_frames=1000", "reduced_pct=1", "duration_ms=0.1"))
+    assert recovery_spec(mesh, 64, Fraction(50), short).streams[1].frame_count == 2
+
+
+def test_recovery_is_that_of_the_worst_flow() -> None:
+    """100 frames of a source at 1,000 frames/s: of a flow with half of them one leaves every 2 ms."""
+    stream = Stream(REDUCED, 64, Fraction(1000), 100, Rotate(), (1, 2), (3,))
+    ms = 10**6
+    whole = FlowCounts(REDUCED, 1, 3, 100, 97, first_tx_ns=5 * ms, last_gap_tx_ns=12 * ms)
+    half = FlowCounts(REDUCED, 2, 3, 50, 47, first_tx_ns=5 * ms, last_gap_tx_ns=10 * ms)
+    lossless_ = replace(whole, rx_frames=100, last_gap_tx_ns=90 * ms)
+    before = replace(whole, stream=OVERLOAD, tail_lost_frames=9, last_gap_tx_ns=50 * ms)
+
+    def time_ms(*flows: FlowCounts) -> Fraction | None:
+        spec = TrialSpec("recovery", (stream,), 100 * ms)
+        found = recovery_ns(trial_result(spec, Verdict.MEASURED, "", Counts(flows=flows)), stream)
+        return None if found is None else found / ms
+
+    assert time_ms(half) == 3
+    assert time_ms(before, whole, half, lossless_) == time_ms(half, whole) == 6
+    assert time_ms(lossless_, before) == 0
+    assert time_ms(replace(half, tail_lost_frames=1), whole) is None
+    assert time_ms(whole, replace(half, last_gap_tx_ns=None)) is None
+
+
 @pytest.mark.parametrize(("threshold_pct", "state"), [(80, Verdict.PASS), (95, Verdict.FAIL)])
 def test_a_throughput_below_the_threshold_fails_though_the_device_recovers(threshold_pct: int, state: Verdict) -> None:
     """A gap of 10 bytes more leaves 84 / 94 of the line."""
@@ -111,6 +189,7 @@ def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
     result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), 40_000, tail=True), 64, "runs=2")
     assert (result.state, result.recovery_us_avg) == (Verdict.FAIL, None)
     assert outcome.state is Verdict.FAIL
+    assert outcome.findings == ("64 B: frames were lost until the end of the trial",)
 
 
 @pytest.mark.parametrize("ppm_below", [0, 100])

@@ -536,3 +536,43 @@ def test_results_above_which_nothing_was_tried_are_told_by_their_bases() -> None
         "64 B, base 2: >= 100 addresses; no more was tried",
         "64 B, bases 1, 3: >= 2,048 addresses; no more was tried",
     ]
+
+
+class Dropping(MemoryMeasurer):
+    """Drops the frames of test trials, from the ``first`` of these on."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__(5000)
+        self.first = first
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec, note)
+        if spec.label.startswith("learn"):
+            return result
+        self.first -= 1
+        return result if self.first > 0 else replace(result, rx_frames=0, ports=(), flooded_frames=0)
+
+
+@pytest.mark.parametrize(("first", "told"), [(1, 1), (3, 1), (99, 0)])
+def test_frames_that_come_to_no_port_are_told_once(first: int, told: int) -> None:
+    _, outcome = run(AddressCaching(), Dropping(first), *PUBLISHED)
+    assert sum("addresses came to no port" in text for text in outcome.findings) == told
+
+
+def test_what_is_the_same_at_several_sizes_is_said_once() -> None:
+    _, outcome = run_units(AddressCaching(), BED, MemoryMeasurer(5000), (64, 128, 256), "repetitions=1")
+    assert outcome.findings == ("64 B to 256 B (3 results): >= 2,048 addresses; no more was tried",)
+    log = outcome.tables[1]
+    assert (log.name, log.detail, log.note) == (
+        "address_caching_iterations",
+        False,
+        "Search of the capacity: bisection, initial 100, minimum 100, maximum 2,048, resolution 100, maximum first: "
+        "yes.",
+    )
+
+
+@pytest.mark.parametrize("repetitions", [1, 2, 3, 4])
+def test_fewer_searches_than_the_rfc_asks_for_are_a_deviation(repetitions: int) -> None:
+    _, outcome = run(AddressCaching(), MemoryMeasurer(5000), f"repetitions={repetitions}")
+    few = f"{repetitions} searches with different address bases instead of 3 or more."
+    assert (few in outcome.deviations) == (repetitions < 3)

@@ -74,7 +74,8 @@ def test_a_device_that_filters_passes() -> None:
 def test_a_device_that_forwards_runts_fails_and_giants_are_only_reported() -> None:
     result, outcome, _ = run(lossless)
     assert outcome.state is Verdict.FAIL
-    assert (result.rows[0].undersize_handling, result.rows[0].state) == ("forwarded", Verdict.FAIL)
+    row = result.rows[0]
+    assert (row.frame_size_bytes, row.undersize_handling, row.state) == (512, "forwarded", Verdict.FAIL)
 
 
 def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() -> None:
@@ -140,7 +141,8 @@ def test_dribble_bits_and_alignment_errors_exist_up_to_100_mbit_per_second(rate_
     result, outcome, _ = run(filtering, ports=bed(rate_bps=rate_bps))
     row = result.rows[0]
     assert (row.dribble_handling, row.alignment_handling) == (handling, handling)
-    assert any(handling.partition(" on")[0] in text for text in outcome.deviations)
+    said = f"Dribble bits and alignment errors: {handling.partition(' on')[0]}"
+    assert any(text.startswith(said) for text in outcome.deviations)
 
 
 def test_lengths_and_ports_are_parameters() -> None:
@@ -262,8 +264,14 @@ def test_an_fcs_error_is_injected_at_an_interval(settings: tuple[str, ...], fram
 
 
 def test_more_errors_than_valid_frames_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"bad_fcs_interval_ms=0\.01: there are 25,688 valid"):
-        xena(filtering, "bad_fcs_interval_ms=0.01")
+    """Every second valid frame may be one: 2 / 25,688 s."""
+    for interval_ms in ("0.01", "0.0778"):
+        with pytest.raises(
+            ParameterError, match=f"bad_fcs_interval_ms={interval_ms}: there are 25,688 valid"
+        ) as caught:
+            xena(filtering, f"bad_fcs_interval_ms={interval_ms}")
+    assert str(caught.value.hint).startswith("an interval of 0.07786 ms or more")
+    xena(filtering, "bad_fcs_interval_ms=0.0779")
 
 
 def test_each_class_of_the_xena_set_has_its_counts_and_its_handling() -> None:

@@ -17,10 +17,13 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
+from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 
 def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> Bed:
@@ -210,3 +213,50 @@ def test_groups_that_cannot_be_meant_are_refused(settings: tuple[str, ...], mess
     parameters = resolve("rfc2889.unidirectional", Unidirectional.parameters, settings)
     with pytest.raises(ParameterError, match=message):
         Unidirectional().mesh(bed(4), parameters)
+
+
+@pytest.mark.parametrize(
+    ("untrusted", "state"), [("", Verdict.MEASURED), ("100.0", Verdict.INVALID), ("70.0", Verdict.INVALID)]
+)
+def test_the_highest_forwarding_rate_is_between_the_throughput_and_the_maximum_load(
+    untrusted: str, state: Verdict
+) -> None:
+    """Up to 40 % nothing is lost, from there to 70 % one frame of ten, above half of them: 63 %, and 50 % at last."""
+
+    def load_pct(spec: TrialSpec) -> float:
+        return float(100 * spec.streams[0].rate_fps / max_rate_fps(512, GIGABIT))
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        return sent if load_pct(spec) <= 40 else sent * 9 // 10 if load_pct(spec) <= 70 else sent // 2
+
+    def status(spec: TrialSpec) -> Verdict:
+        return Verdict.INVALID if f"{load_pct(spec):.1f}" == untrusted else Verdict.MEASURED
+
+    measurer, ports = FakeMeasurer(carry, status=status), ("tx_port=2", "rx_port=1", "scaled_frames=1000")
+    search = ("search_method=linear_up", "search_min_pct=20", "search_initial_pct=20", "search_step_pct=20")
+    found, outcome = run_unit(MaximumForwardingRate(), bed(2), measurer, 512, *ports, *search, "step_pct=15")
+    (row,) = outcome.tables[0].rows
+    line_fps, frame_fps = float(max_rate_fps(512, GIGABIT)), float(max_rate_fps(512, GIGABIT)) / 1000
+    highest_pct = 54 if untrusted == "70.0" else 63
+    offered_pct = highest_pct / 0.9
+    assert [trial.load_pct for trial in found.rows] == [40, 55, 70, 85, 100]
+    assert row["throughput_fps"] == pytest.approx(0.4 * line_fps, rel=1e-9)
+    assert row["mfr_fps"] == pytest.approx(highest_pct / 100 * line_fps, abs=frame_fps)
+    assert row["load_pct"] == pytest.approx(offered_pct), "of the trial at the MFR, a step of the search or behind it"
+    assert row["tx_frames"] == round(10 * offered_pct) and row["rx_frames"] == row["tx_frames"] * 9 // 10
+    assert row["loss_pct"] == pytest.approx(10, abs=0.2)
+    if untrusted == "100.0":
+        assert row["frmol_fps"] is row["frmol_offered_pct"] is None
+    else:
+        assert (row["frmol_fps"], row["frmol_offered_pct"]) == (pytest.approx(line_fps / 2), pytest.approx(100))
+    assert outcome.state is found.state is state
+    assert {(stream.tx_ports, stream.rx_ports) for spec in measurer.specs for stream in spec.streams} == {((2,), (1,))}
+
+
+def test_a_device_without_a_throughput_has_rates_all_the_same() -> None:
+    lossy = FakeMeasurer(lambda _, sent: sent - 1)
+    found, outcome = run_unit(MaximumForwardingRate(), bed(2), lossy, 512, "scaled_frames=1000", "step_pct=50")
+    (row,) = outcome.tables[0].rows
+    assert (outcome.state, row["throughput_fps"]) == (Verdict.MEASURED, None)
+    assert [trial.load_pct for trial in found.rows] == [50, 100]
+    assert row["mfr_fps"] == row["frmol_fps"] == pytest.approx(0.999 * float(max_rate_fps(512, GIGABIT)))

@@ -452,10 +452,41 @@ def test_ports_of_n_to_n_send_together_for_half_of_a_trial_at_least() -> None:
     assert outcome.deviations == ("Trial duration 2.688 ms instead of the 30 s of RFC 3918 4.3.",)
     assert run("rfc3918.n_to_n", GroupMeasurer(), "stagger_us=64")[1][0].duration_ns == 1_184_000
     told = r"stagger of 448 us: the last of 4 ports starts 1.344 ms after the first, and a trial takes 2 ms"
-    with pytest.raises(ParameterError, match=told):
+    with pytest.raises(ParameterError, match=told) as caught:
         run("rfc3918.n_to_n", GroupMeasurer(), "duration_ms=2")
+    assert caught.value.hint.startswith("set duration_ms=3, so that all ports send together for half of it")
+    assert run("rfc3918.n_to_n", GroupMeasurer(), "duration_ms=2.688")[1][0].duration_ns == 2_688_000
     with pytest.raises(ParameterError, match=r"stagger of 448 us: the last of 256 ports starts 114.24 ms after"):
         run("rfc3918.n_to_n", GroupMeasurer(), on=make_bed(256, 10**11))
+
+
+@pytest.mark.parametrize(("enough_us", "staggers_us"), [(0, [0]), (20, [0, 10, 20]), (99, [0, 10, 20, 30])])
+def test_the_smallest_stagger_without_loss_is_searched_upwards(enough_us: int, staggers_us: list[float]) -> None:
+    """Four ports, each to a group of the three others: an output of 99.955 % has a third of it from each source."""
+
+    def lossy(spec: TrialSpec, flows: Flows) -> None:
+        if dict(enumerate(spec.streams[0].start_offset_ns)).get(1, 0) < 1000 * enough_us:
+            first = next(iter(flows))
+            flows[first] = less(flows[first], 1)
+
+    measurer = GroupMeasurer(lossy)
+    settings = ("stagger_us=search", "stagger_step_us=10", "stagger_steps=3")
+    outcome, specs = run("rfc3918.n_to_n", measurer, *settings, size=1000)
+    (row,), trials = rows(outcome, "n_to_n"), rows(outcome, "n_to_n_trials")
+    found = enough_us < 99
+    assert [trial["stagger_us"] for trial in trials] == staggers_us
+    assert [note.remaining for note in measurer.notes if note] == [3, 2, 1, 0][: len(staggers_us)]
+    assert (row["stagger_us"], row["state"]) == (staggers_us[-1], "PASS" if found else "FAIL")
+    assert outcome.state.value == row["state"]
+    assert row["line_pct"] == pytest.approx(99.955, rel=1e-3), "as exact as a frame of the trial"
+    assert outcome.tables[0].note.startswith("The smallest multiple of 10 us with which nothing is lost")
+    (stream,) = specs[-1].streams
+    assert stream.rate_fps == Fraction("0.99955") * max_rate_fps(1000, GIGABIT) / 3
+    last = 1000 * int(staggers_us[-1])
+    assert (stream.start_offset_ns or (0, 0, 0, 0)) == tuple(place * last for place in range(4))
+    assert specs[-1].label == f"4 to 4 1000 B stagger {staggers_us[-1]} us"
+    assert stream.tx_ports == stream.rx_ports == (1, 2, 3, 4)
+    assert [each.receivers for each in stream.pattern.groups] == [(2, 3, 4), (1, 3, 4), (1, 2, 4), (1, 2, 3)]  # type: ignore[attr-defined]
 
 
 def test_one_lost_copy_of_n_to_n_is_seen_in_the_printed_loss() -> None:
