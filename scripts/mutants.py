@@ -7,9 +7,9 @@
 
 Cosmic Ray makes the mutants, of the bodies of functions. pytest collects the tests once; each mutant is a fork of that
 process in which functions have other code, and runs the tests that run the changed line, quick ones first, until one
-fails. So tests that start p4mesh as a process of its own see no mutant. One that survives is a test that is missing, or an equivalent
-program. The last lines are the scores: killed of all that tests run, for each file and of all files. The same files,
-tests, number and seed give the same mutants.
+fails. So tests that start p4mesh as a process of its own see no mutant. One that survives is a test that is missing, or
+an equivalent program. The last lines are the scores: killed of all that tests run, for each file and of all files. The
+same files, tests, number and seed give the same mutants.
 """
 
 from __future__ import annotations
