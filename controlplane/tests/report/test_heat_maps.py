@@ -49,7 +49,7 @@ def test_a_cell_has_all_flows_between_its_ports() -> None:
         flow["rx_frames"] = 19 - flow["rx_frames"]
     one.result["flows"].extend(other.result["flows"])
     assert not flow_charts([one])
-    one.result["flows"][0] |= {"rx_frames": 5, "latency": {"sum_ns": 4000, "count": 2}}
+    one.result["flows"][0] |= {"rx_frames": 7, "duplicate_frames": 2, "latency": {"sum_ns": 4000, "count": 2}}
     one.result["flows"][2] |= {"latency": {"sum_ns": 6000, "count": 8}}
     one.result["flows"][1] |= {"latency": {"sum_ns": 3000, "count": 1}}
     lost, latency = (chart.spec["data"]["values"] for chart in flow_charts([one]) if isinstance(chart, Chart))
