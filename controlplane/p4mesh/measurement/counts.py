@@ -310,6 +310,8 @@ class Transient:
     """Frames received until then beyond the rate of the steady part; 0 where there is none."""
     hidden_frames: int = 0
     """Frames of the steady part beyond its rate that may be of the transient, too, or chance: they are in errors."""
+    uneven_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Those of the hidden ones that are no chance: frames leave unevenly."""
 
 
 class Trend(str, Enum):

@@ -95,13 +95,17 @@ class _Windows:
         of_rate = 1 + parts[:, first] / lengths.sum(axis=1)
         return frames[:, first] - wanted, _DEVIATIONS * np.sqrt(variance * of_rate) + unsure
 
-    def alike(self, first: int) -> bool:
-        """Whether the windows from ``first`` have frames of one rate, but for what chance makes."""
+    def alike(self, first: int, *, unevenly: bool = False) -> bool:
+        """Whether the windows from ``first`` have frames of one rate, but for what chance makes.
+
+        Where frames leave ``unevenly``, several windows together are no longer unsure than one.
+        """
         frames, parts = (part[0, first:] for part in self._of_all_ports())
         wanted = parts * frames.sum() / parts.sum()
         unsure = self.unsure[first:] * frames.sum() / parts.sum()
         allowed = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(wanted * self.lost_share) + unsure
-        return bool((abs(frames - wanted) <= allowed).all())
+        left = frames - wanted
+        return bool((abs(np.cumsum(left) if unevenly else left) <= allowed).all())
 
     def varied(self, first: int) -> int:
         """Frames from window ``first`` on that the next trial may have more or less, as these windows differ."""
@@ -111,8 +115,14 @@ class _Windows:
         return most if most > len(self.frames) else 0
 
     def unevenly(self, first: int, uneven: float) -> int:
-        """Frames at the rate of the windows from ``first`` on in a part of the trial."""
-        return round(float(uneven * self.frames[:, first:].sum() / self.parts[:, first:].mean(axis=0).sum()))
+        """Frames from window ``first`` on that may be of a transient, as frames leave unevenly by a part of the trial.
+
+        Each window may have some beyond the rate behind it, and less than it is unsure by.
+        """
+        until = range(first, self.frames.shape[1] - _LEAST_WINDOWS + 1)
+        beyond = max(self.early(place).sum() for place in until) - self.early(first).sum()
+        rate = self.frames[:, first:].sum() / self.parts[:, first:].mean(axis=0).sum()
+        return round(float(uneven * rate + beyond))
 
     def early(self, first: int) -> Array:
         """Frames of each port before window ``first`` beyond the rate of the windows from there on."""
@@ -143,15 +153,17 @@ def transient(
     windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, uneven)
     count = windows.frames.shape[1]
     first = next((place for place in range(count - 1) if not windows.above(place)), count - 1)
-    if not varies and not windows.alike(first):
+    if not varies and not windows.alike(first, unevenly=uneven > 0):
         return (UNKNOWN, tuple(ports)) if uneven else None
     if count - first < _LEAST_WINDOWS:
         return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
-    hidden = max(windows.hidden(first), windows.varied(first) if varies else 0) + windows.unevenly(first, uneven)
+    hidden = max(windows.hidden(first), windows.varied(first) if varies else 0)
+    unsure = windows.unevenly(first, uneven) if uneven else 0
+    hidden += unsure
     if not first:
-        return (Transient(0, over=True, frames=0, hidden_frames=hidden), tuple(ports)) if hidden else None
+        return (Transient(0, True, 0, hidden, unsure), tuple(ports)) if hidden else None
     early = dict(zip([port.port for port in receivers], windows.early(first).tolist(), strict=True))
-    found = Transient(readings[first - 1].time_ns, True, max(0, round(sum(early.values()))), hidden)
+    found = Transient(readings[first - 1].time_ns, True, max(0, round(sum(early.values()))), hidden, unsure)
     return found, tuple(_with(port, early.get(port.port, 0.0), late.get(port.port, 0)) for port in ports)
 
 

@@ -17,11 +17,13 @@ from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, s
 from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.metrics import (
     RateMetrics,
+    hidden_frames,
     is_settled,
     rate_error,
     rate_metrics,
     steady_share,
     transmission_s,
+    uneven_frames,
 )
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import Searched
@@ -287,6 +289,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
         rx_frames=result.rx_frames,
         late_frames=rates.late_frames,
         early_frames=rates.early_frames,
+        uneven_frames=uneven_frames(result) or None,
         settled=is_settled(result),
         lost_frames=result.lost_frames,
         corrupted_frames=result.corrupted_frames or None,
@@ -313,7 +316,11 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
                 rx_frames=port.rx_frames,
                 forwarding_fps=float(_steady_frames(port, rates) / seconds),
                 forwarding_error_fps=float(
-                    rate_error(result, _steady_frames(port, rates) / seconds, 1 / seconds / steady_share(result))
+                    rate_error(
+                        result,
+                        _steady_frames(port, rates) / seconds,
+                        (1 + hidden_frames(result)) / seconds / steady_share(result),
+                    )
                 ),
                 flooded_frames=port.flooded_frames,
             )

@@ -119,7 +119,8 @@ def _transients(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if unknown:
         yield (
             f"whether more was forwarded at first than later is not known of {unknown:,} of {len(results):,} trials: "
-            "they lost frames, and their bursts or start offsets are too long for the length of the trial"
+            "they lost frames, and their bursts, or streams that begin or end apart, take too long for the length of "
+            "the trial"
         )
 
 

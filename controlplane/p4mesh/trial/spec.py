@@ -118,6 +118,8 @@ class TrialSpec:
     """Samples that are taken while the streams run; None = none."""
     watch_queues: bool = field(default=False, metadata={"stored": "if set"})
     """Read latencies while the streams run, and say whether a queue of the device fills."""
+    watch_losses: bool = field(default=False, metadata={"stored": "if set"})
+    """Read counters while the streams run, and say whether the device forwarded more at first; so do watched queues."""
     excess_limit_ppm: int = field(default=EXCESS_LIMIT_PPM, metadata={"stored": "if set"})
     """Excess of the arrivals at a queue that must not be missed; a trial that could miss it is too short to tell."""
     memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})

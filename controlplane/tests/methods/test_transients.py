@@ -27,6 +27,7 @@ from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
+from p4mesh.methods.rfc3918.n_to_n import NToN
 from p4mesh.topology import Topology
 from p4mesh.traffic.arrivals import Poisson, Profile
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -230,6 +231,12 @@ def test_a_trial_that_is_too_short_for_its_bursts_says_so() -> None:
     assert "early_frames" not in loss
 
 
+def halving(burst_frames: int, *others: str, ports: int = 3, capacity_fps: float = LINE_FPS / 2) -> str:
+    """A switch that forwards half of the frames for good, once so many more have come than its look-up carries."""
+    lookup = f"{{capacity_fps: {capacity_fps:.0f}, overload_pass_ppm: 500000, burst_frames: {burst_frames}}}"
+    return switch(f"lookup: {lookup}", *others, ports=ports, rates_bps=10**9)
+
+
 def overloaded(topology: str, **changes: Any) -> TrialResult:
     """Two senders to one port at 60 % of its line each, for 2 ms."""
     stream = Stream(
@@ -256,8 +263,7 @@ def overloaded(topology: str, **changes: Any) -> TrialResult:
 )
 def test_what_comes_for_good_is_told_or_marked(changes: dict[str, Any], told: bool) -> None:
     """Half of the frames, once 300 more have come than half of the line carries."""
-    half = f"lookup: {{capacity_fps: {LINE_FPS / 2:.0f}, overload_pass_ppm: 500000, burst_frames: 300}}"
-    result = overloaded(switch(half, ports=3, rates_bps=10**9), **changes)
+    result = overloaded(halving(300), **changes)
     assert result.transient is not None
     if not told:
         assert result.transient == UNKNOWN
@@ -267,3 +273,46 @@ def test_what_comes_for_good_is_told_or_marked(changes: dict[str, Any], told: bo
     found = result.rx_frames - result.transient.frames
     assert abs(found - 1785) <= result.transient.hidden_frames + 4
     assert result.transient.hidden_frames < 200
+
+
+def apart(topology: str, begin_ns: int, end_ns: int) -> TrialResult:
+    """Two senders at 60 % of a line each for 2 ms; the second one begins and ends by so much later and earlier."""
+    one = Stream("one", 64, Fraction(6, 10) * max_rate_fps(64, 10**9), 1785, Rotate(), (1,), (3,), UDP_OVER_IPV4)
+    frames = round(1785 * (2_000_000 - begin_ns - end_ns) / 2_000_000)
+    two = replace(one, name="two", tx_ports=(2,), frame_count=frames, start_offset_ns=(begin_ns,))
+    (result,) = measure(topology, TrialSpec("apart", (one, two), 2_000_000, settle_ns=1000, watch_losses=True))
+    return result
+
+
+@pytest.mark.parametrize("burst_frames", [50, 300, 600])
+@pytest.mark.parametrize(("begin_us", "end_us"), [(20, 0), (0, 20), (100, 0), (0, 100), (200, 200)])
+def test_streams_that_begin_or_end_apart_hide_no_bucket(begin_us: int, end_us: int, burst_frames: int) -> None:
+    """Half of the frames for good: told within what may be hidden, or not known."""
+    result = apart(halving(burst_frames), 1000 * begin_us, 1000 * end_us)
+    assert result.transient is not None
+    for_good = result.expected_rx_frames / 2
+    if result.transient == UNKNOWN:
+        assert queue_text([result]) == "transient"
+    else:
+        assert abs(result.rx_frames - result.transient.frames - for_good) <= result.transient.hidden_frames + 4
+
+
+@pytest.mark.parametrize("burst_frames", [300, 2000])
+@pytest.mark.parametrize(("stagger_us", "length_ms"), [(10, 1), (10, 5), (100, 2), (100, 5), (100, 50)])
+def test_ports_that_start_one_after_the_other_hide_no_bucket(
+    stagger_us: int, length_ms: int, burst_frames: int
+) -> None:
+    """N-to-N multicast, of whose frames half are copied for good."""
+    topology = parsed(halving(burst_frames, "snooping: {}", ports=4, capacity_fps=400_000))
+    asked = ("joins_per_s=100000", f"stagger_us={stagger_us}", f"duration_ms={length_ms}", *QUICK)
+    tables = {one.name: one for one in run_on_sim(NToN(), topology, (128,), *asked)[1].tables}
+    row: dict[str, Any] = dict(tables["n_to_n"].rows[0])
+    trial: dict[str, Any] = dict(tables["n_to_n_trials"].rows[0])
+    true_fps = 0.5 * 0.99955 * 4 * float(max_rate_fps(128, 10**9))
+    if not trial["lost_frames"]:
+        return  # The bucket is larger than the trial.
+    assert row["forwarding_fps"] == pytest.approx(true_fps, abs=row["forwarding_error_fps"])
+    assert trial["loss_pct"] == pytest.approx(50, abs=trial["loss_error_pct"])
+    unknown = row["forwarding_error_fps"] == row["forwarding_fps"]
+    assert row["queues"] == ("transient" if unknown else "frames lost")
+    assert unknown or row["forwarding_error_fps"] < 0.3 * true_fps

@@ -458,7 +458,20 @@ LOSS_PCT = _loss(
     for_good="bucket_loss_pct",
 )
 LOSS_ERROR_PCT = _error_of_loss("loss_error_pct", "loss")
-LOSS_RATIO = _loss("loss_ratio", "Loss ratio", "lost of expected copies", "of expected", share_of="expected_frames")
+LOSS_RATIO = _loss(
+    "loss_ratio",
+    "Loss ratio",
+    "lost of expected copies",
+    "of expected",
+    share_of="expected_frames",
+    error="loss_ratio_error",
+)
+LOSS_RATIO_ERROR = _setting(
+    "loss_ratio_error",
+    "Error of loss ratio",
+    "error of the loss ratio, 95 % confidence, where the device may have forwarded more at first than later",
+    "+- of expected",
+)
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "bound of the loss ratio with 95 % confidence", "of expected"
 )

@@ -66,6 +66,8 @@ class MeshTrial(SearchRow):
     """Received after the transmission, from queues of the device; no rate counts them."""
     early_frames: int = 0
     """Received at first beyond the rate of the rest, as a buffer or a bucket filled; no rate counts them."""
+    uneven_frames: int | None = field(default=None, metadata=OMITTED)
+    """Frames by which those of a longer trial may differ, as frames left unevenly; None for 0."""
     settled: bool = True
     """Whether the trial went on for long enough behind a transient to tell what is forwarded for good."""
     doubtful_frames: int | None = field(default=None, metadata=OMITTED)
@@ -128,9 +130,10 @@ class MeshTrial(SearchRow):
 
     @property
     def _missed_frames(self) -> tuple[int, int]:
-        """Frames that a longer trial loses as well, and how many of them it may not."""
+        """Most frames that a longer trial loses as well, and how many of them it may not."""
         doubtful = (self.doubtful_frames or 0) + min(self.late_frames, self.duplicate_frames)
-        return self.lost_frames + self.late_frames + self.early_frames, doubtful
+        uneven = self.uneven_frames or 0
+        return self.lost_frames + self.late_frames + self.early_frames + uneven, doubtful + 2 * uneven
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,16 @@ def early_frames(result: TrialResult) -> int:
     return 0 if result.transient is None else result.transient.frames
 
 
+def hidden_frames(result: TrialResult) -> int:
+    """Frames by which those of a trial of any length may differ, as a transient is not seen to the frame."""
+    return 0 if result.transient is None else result.transient.hidden_frames
+
+
+def uneven_frames(result: TrialResult) -> int:
+    """Those of the hidden frames that no error of sampling contains."""
+    return 0 if result.transient is None else result.transient.uneven_frames
+
+
 def is_settled(result: TrialResult) -> bool:
     """Whether a trial went on for long enough to tell what is forwarded for good: it may be less than it shows else."""
     return result.transient is None or result.transient.over
@@ -69,7 +79,9 @@ def rate_error(result: TrialResult, rate: T, error: T) -> T:
 def missed_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
     """Error of the loss of some frames of a trial in percent (95 %): all the rest where it is not long enough."""
     error_pct = _sampling_error_pct(result, missed_frames, frames)
-    return None if error_pct is None else rate_error(result, 100 * (1 - missed_frames / frames), error_pct)
+    if error_pct is None:
+        return None
+    return rate_error(result, 100 * (1 - missed_frames / frames), error_pct + 100 * uneven_frames(result) / frames)
 
 
 def _sampling_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
@@ -208,7 +220,7 @@ def rate_metrics(
     received = result.rx_frames - result.duplicate_frames
     impossible = limit_fps is not None and received > limit_fps * seconds
     late = sum(port.late_frames for port in result.ports) if impossible else late_frames(result)
-    early, hidden = early_frames(result), 0 if result.transient is None else result.transient.hidden_frames
+    early = early_frames(result)
     ends, chance = sum(port.rx_frames > 0 for port in result.ports), 0 if late or early else _by_chance(result)
     offered, forwarding = result.tx_frames / seconds, (received - late - early) / seconds
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
@@ -216,7 +228,7 @@ def rate_metrics(
         offered,
         utilisation_pct(offered, size, line),
         forwarding,
-        rate_error(result, forwarding, (ends + hidden + chance) / seconds / steady_share(result)),
+        rate_error(result, forwarding, (ends + hidden_frames(result) + chance) / seconds / steady_share(result)),
         utilisation_pct(forwarding, size, line),
         _pct(result.lost_frames + late + early, result.expected_rx_frames),
         late,

@@ -17,6 +17,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, loss_error_pct
 from p4mesh.methods.results.metrics import (
+    hidden_frames,
     late_by_port,
     missed_error_pct,
     missed_frames,
@@ -313,7 +314,11 @@ def _row(
         uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
         congested_fps=float(received_c / seconds),
         block_error_fps=float(
-            rate_error(both, received_c / seconds, (len(blocks) + chance) / seconds / steady_share(both))
+            rate_error(
+                both,
+                received_c / seconds,
+                (len(blocks) + hidden_frames(both) + chance) / seconds / steady_share(both),
+            )
         ),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
         alone_loss_pct=_percent(missed_frames(alone), alone.expected_rx_frames),

@@ -16,6 +16,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import (
     early_frames,
+    hidden_frames,
     missed_error_pct,
     missed_frames,
     rate_error,
@@ -225,7 +226,6 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
     flow = result.flows[0] if result.flows else None
     span_ns = flow.last_rx_ns - flow.first_rx_ns if flow is not None and received > 1 else 0
     busy_ns = max(transmission_s(spec) * NS_PER_S, span_ns + slot_ns if span_ns else Fraction(0))
-    hidden = 0 if result.transient is None else result.transient.hidden_frames
     fps = Fraction((received - early_frames(result)) * NS_PER_S) / busy_ns
     spacing_ns = next((port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports), None)
     slot_bytes = span_ns / slot_ns * (size + STANDARD_OVERHEAD_BYTES) / (received - 1) if span_ns else None
@@ -236,7 +236,9 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
         offered_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
         rx_frames=result.rx_frames,
         forwarding_fps=float(fps),
-        forwarding_error_fps=float(rate_error(result, fps, (1 + hidden) * NS_PER_S / busy_ns / steady_share(result))),
+        forwarding_error_fps=float(
+            rate_error(result, fps, (1 + hidden_frames(result)) * NS_PER_S / busy_ns / steady_share(result))
+        ),
         forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,
         loss_pct=float(Fraction(100 * missed_frames(result), result.expected_rx_frames or 1)),

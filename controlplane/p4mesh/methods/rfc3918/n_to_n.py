@@ -56,7 +56,7 @@ _CLAUSE = "RFC 3918 4.3"
 _MOST_COPIES = 100_000_000
 """Copies of a trial that is lengthened for its stagger: more would simulate for longer than some minutes."""
 _OWN = ("source_port", "groups", "start_stagger_us")
-_UNKNOWN = OF_HISTOGRAMS | {"calibrated", "queues"}
+_UNKNOWN = OF_HISTOGRAMS | {"calibrated"}
 _TRIALS = (
     fields.FRAME_SIZE_BYTES,
     fields.STAGGER_US,
@@ -198,6 +198,7 @@ class NToN(MethodOf[NToNUnit]):
                     [(unit, unit.rows[-1]) for unit in units],
                     note + latency_note(bed),
                     columns=_SUMMARY,
+                    optional=(fields.QUEUES,),
                     headline=(fields.STAGGER_US, fields.STATE, fields.FORWARDING_FPS, fields.AVG_US, fields.MAX_US),
                 ),
                 *layer_tables("n_to_n_layers", self.title, _SUMMARY[:2], _SUMMARY[:1], layers),
@@ -254,6 +255,7 @@ def n_to_n_trial(
         memberships,
         per_flow=True,
         watch_queues=watch_queues,
+        watch_losses=True,
         prints_latency=prints_latency,
     )
 

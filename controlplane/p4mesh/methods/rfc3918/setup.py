@@ -237,6 +237,7 @@ class Setup:
         *,
         per_flow: bool = False,
         watch_queues: bool = False,
+        watch_losses: bool = False,
         prints_latency: bool = False,
     ) -> TrialSpec:
         """A trial of the streams, around which hosts join and leave."""
@@ -249,4 +250,4 @@ class Setup:
             watch_queues=watch_queues,
             prints_latency=prints_latency,
         )
-        return replace(spec, memberships=memberships)
+        return replace(spec, memberships=memberships, watch_losses=watch_losses)

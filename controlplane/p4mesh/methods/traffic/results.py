@@ -16,7 +16,14 @@ from p4mesh.methods.results.latency import Definition, LatencySummary, merged, s
 from p4mesh.methods.results.latency_cells import Circumstances, Jitter, LatencyTimes, us
 from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
 from p4mesh.methods.results.loss_interval import excluded_ratio
-from p4mesh.methods.results.metrics import early_of_flows, late_of_flows
+from p4mesh.methods.results.metrics import (
+    early_of_flows,
+    is_settled,
+    late_of_flows,
+    missed_error_pct,
+    uneven_frames,
+)
+from p4mesh.methods.results.queues import TRANSIENT
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
@@ -73,8 +80,10 @@ class ClassResult(Record):
     rx_bytes: Annotated[int, fields.RX_BYTES]
     """FCS included."""
     loss_ratio: Annotated[float | None, fields.LOSS_RATIO]
+    loss_ratio_error: Annotated[float | None, fields.LOSS_RATIO_ERROR] = field(default=None, metadata=OMITTED)
+    """None where the trial shows, to the frame, what is forwarded for good."""
     loss_ratio_below: Annotated[float | None, fields.LOSS_RATIO_BELOW]
-    """Upper bound at 95 % confidence; None where frames were lost."""
+    """Upper bound at 95 % confidence; None where frames were lost, and where the ratio has an error."""
     flooded_frames: Annotated[int | None, fields.FLOODED_FRAMES]
     misdirected_frames: Annotated[int | None, fields.MISDIRECTED_FRAMES]
     """At ports that they were not for; None where the target counts them per port alone."""
@@ -265,6 +274,7 @@ class _Rows:
         latency = Latency.of(summary, self._circumstances, self._counted(item, found))
         jitter = Jitter.of(summary, self._circumstances)
         ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
+        error = _loss_ratio_error(counts, result)
         judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
         return ClassResult(
             run=self._run,
@@ -281,7 +291,10 @@ class _Rows:
                 for one in found
             ),
             loss_ratio=None if ratio is None else float(ratio),
-            loss_ratio_below=None if ratio else excluded_ratio(0, min(counts.tx_frames, counts.expected_frames)),
+            loss_ratio_error=error,
+            loss_ratio_below=None
+            if ratio or error
+            else excluded_ratio(0, min(counts.tx_frames, counts.expected_frames)),
             flooded_frames=_strays(item, result, "flooded_frames"),
             misdirected_frames=_strays(item, result, "misdirected_frames"),
             latency=latency,
@@ -430,10 +443,17 @@ def _strays(item: LaidClass, result: TrialResult, kind: str) -> int | None:
     return sum(getattr(found, kind) for found in result.strays if found.stream in names) if result.strays else None
 
 
+def _loss_ratio_error(counts: Counts, result: TrialResult) -> float | None:
+    if is_settled(result) and not uneven_frames(result):
+        return None
+    error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames)
+    return None if error_pct is None else min(1.0, error_pct / 100)
+
+
 def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
     trend = result.queues
     if any(one.flow.lost_frames for one in found):
-        return "frames lost"
+        return "frames lost" if is_settled(result) else TRANSIENT
     if trend is not None and trend.trend is Trend.FILLING:
         reached = {one.flow.rx_port for one in found}
         return (

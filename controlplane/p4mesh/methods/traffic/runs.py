@@ -68,6 +68,7 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         stop_on_los=phases.stop_on_los,
         departure_error_ns=run.traffic.departure_error_ns,
         watch_queues=_is_even(classes, latest_ns),
+        watch_losses=True,
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)

@@ -20,7 +20,7 @@ from p4mesh.methods.traffic.results import (
 
 _OPTIONAL = (
     *(fields.STREAM, fields.PART, fields.DOUBTFUL_FRAMES, fields.LATE_FRAMES, fields.EARLY_FRAMES),
-    *(fields.CORRUPTED_FRAMES, fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES),
+    *(fields.LOSS_RATIO_ERROR, fields.CORRUPTED_FRAMES, fields.FLOODED_FRAMES, fields.MISDIRECTED_FRAMES),
     *(fields.P50_US, fields.P50_ERROR_US, fields.P99_US, fields.P99_ERROR_US, fields.P99_9_US, fields.P99_9_ERROR_US),
 )
 _RARE_TIMES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,36 +24,38 @@ class FindingTransients(Part):
     """Readings of all ports at the times at which queues are watched; none around an interruption.
 
     Windows have whole bursts where time stands still meanwhile. Elsewhere frames sent tell the time, and the length of
-    a window is unsure by one burst; with start offsets, it is unsure by the latest one. Where that is more than a
-    window, nobody can tell whether a device forwarded more at first.
+    a window is unsure by one burst; with streams that begin or end apart, it is unsure by how far. Where that is more
+    than a window, nobody can tell whether a device forwarded more at first.
     """
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
         self._times_ns: list[int] = []
         self._readings: list[PortReading] = []
-        self._latest_ns = self._bursts_ns = Fraction(0)
+        self._apart_ns = self._bursts_ns = Fraction(0)
         self._sending_ns = trial.spec.duration_ns
         self._by_way = False
         self._has_arrivals = any(stream.arrivals for stream in trial.spec.streams)
+        self._has_sizes = any(stream.sizes_in_turn_bytes for stream in trial.spec.streams)
         self._real_time = trial.tester.target.capabilities.real_time
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
         spec = trial.spec
-        return spec.interruption is None and (spec.watch_queues or any(stream.arrivals for stream in spec.streams))
+        return spec.interruption is None and (spec.watch_queues or spec.watch_losses)
 
     def started(self, sending: Sending) -> None:
         plan, tick_ps, streams = sending.plan, sending.tester.tick_ps, self.trial.spec.streams
         step_ns = step_of(plan, sending.duration_ns, tick_ps)
         cycles_ns = {_burst_ns(stream) for stream in streams}
-        whole = cycle_of(plan, tick_ps) <= step_ns and len(cycles_ns) == 1 and not self._has_arrivals
+        turns = self._has_arrivals or self._has_sizes
+        whole = cycle_of(plan, tick_ps) <= step_ns and len(cycles_ns) == 1 and not turns
         self._bursts_ns = max(cycles_ns)
         if self._bursts_ns:
             self._sending_ns = round(max(stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams))
             if not whole:
                 step_ns = max(1, int(step_ns / self._bursts_ns)) * self._bursts_ns
-        self._latest_ns = Fraction(max((latest for stream in streams for latest in stream.start_offset_ns), default=0))
+        self._apart_ns = _apart_ns(streams)
         self._by_way = whole and not self._real_time
         times_ns = [time_ns for time_ns in times_of(step_ns) if time_ns < self._sending_ns]
         if len(times_ns) >= FEWEST_READINGS and self._uneven_ns() <= step_ns:
@@ -62,7 +65,7 @@ class FindingTransients(Part):
     def _uneven_ns(self, way_ns: float = 0) -> float:
         """Time by which frames may leave early or late in a window; of whole bursts, some are on their ``way``."""
         bursts_ns = float(self._bursts_ns)
-        return float(self._latest_ns) + (min(bursts_ns, way_ns) if self._by_way else bursts_ns)
+        return float(self._apart_ns) + (min(bursts_ns, way_ns) if self._by_way else bursts_ns)
 
     def act(self, sending: Sending) -> None:
         self.due_ns = self._times_ns.pop(0) if self._times_ns else None
@@ -94,8 +97,20 @@ def _burst_ns(stream: Stream) -> Fraction:
     if isinstance(stream.arrivals, Profile | Recorded):
         frames = stream.arrivals.departures_in_round(stream.rate_fps, stream.frame_count)
     else:
-        frames = stream.burst.frames if stream.burst else 0
+        frames = stream.burst.frames if stream.burst else len(stream.sizes_in_turn_bytes)
     return frames * NS_PER_S / stream.rate_fps
+
+
+def _apart_ns(streams: Sequence[Stream]) -> Fraction:
+    """Time by which ports and streams begin after the first one, or end before the last one; each has whole frames."""
+    begins_ns = [begin for stream in streams for begin in stream.start_offset_ns or (0,)]
+    ends_ns = [
+        begin + frames * NS_PER_S / stream.rate_fps
+        for stream in streams
+        for begin in stream.start_offset_ns or (0,)
+        for frames in (stream.frame_count, stream.frame_count + 1)
+    ]
+    return max(Fraction(max(begins_ns) - min(begins_ns)), max(ends_ns[::2]) - min(ends_ns[1::2]))
 
 
 def _sent(counts: ReasonCounts) -> int:
