@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path as File
@@ -48,10 +49,11 @@ def load_topology(path: str | File) -> Topology:
     try:
         text = read_text(File(path), MOST_BYTES)
     except FileNotFoundError:
-        names = ", ".join(topology_names())
-        raise TopologyError(
-            f"{path}: no such topology file", hint=f"name a YAML file, or one that comes with P4Mesh: {names}"
-        ) from None
+        names = topology_names()
+        close = difflib.get_close_matches(File(path).stem, names, n=3)
+        nearest = f"did you mean {' or '.join(close)}? " if close else ""
+        hint = f"{nearest}name a YAML file, or one that comes with P4Mesh: {', '.join(names)}"
+        raise TopologyError(f"{path}: no such topology file", hint=hint) from None
     except UnicodeDecodeError:
         raise TopologyError(f"{path}: not a text file", hint="a topology is a YAML file, see topologies/") from None
     except OSError as error:

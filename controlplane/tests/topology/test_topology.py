@@ -286,6 +286,12 @@ def test_the_defaults_of_the_document_are_valid_and_those_that_apply_without_the
     assert {"broadcast", "learning_path", "snooping", "impairments"} <= parts.keys()
 
 
+def test_a_name_that_no_topology_has_is_answered_with_the_nearest_ones() -> None:
+    with pytest.raises(TopologyError) as told:
+        load_topology("wrs-18x")
+    assert (told.value.hint or "").startswith("did you mean wrs-18x1g or wrs-18x1g-meshes? ")
+
+
 @pytest.mark.parametrize(
     ("bgp", "message"),
     [
