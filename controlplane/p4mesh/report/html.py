@@ -6,10 +6,11 @@ import copy
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from p4mesh.report.document import Block, Chart, Document
@@ -71,13 +72,6 @@ class PageChapter:
 
 def page(document: Document) -> str:
     """The document as the text of one HTML page."""
-    environment = Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     counter = iter(range(1_000_000))
     cover = _placed(document.cover, counter)
     chapters = [
@@ -85,7 +79,7 @@ def page(document: Document) -> str:
         for chapter in document.chapters
     ]
     has_charts = next(counter) > 0
-    return environment.get_template("report.html.j2").render(
+    return _template().render(
         document=document,
         cover=cover,
         chapters=chapters,
@@ -94,6 +88,19 @@ def page(document: Document) -> str:
         library=Markup(vega_script()) if has_charts else "",
         script=Markup(_part("report.js")),
     )
+
+
+@cache
+def _template() -> Template:
+    """The page without its document: to compile it takes as long as a short trial."""
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")
 
 
 def _placed(blocks: Iterable[Block], counter: Any) -> list[object]:

@@ -16,6 +16,8 @@ from functools import cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+import msgspec
+
 T = TypeVar("T")
 _PLAIN = frozenset({type(None), bool, int, float, str})
 
@@ -61,6 +63,11 @@ def decode(kind: type[T], data: Any) -> T:
 def canonical(data: Any) -> str:
     """JSON text that is equal for equal data: no spaces, order of insertion kept."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def indented(data: Any, spaces: int) -> str:
+    """JSON text with a line per value: that of json.dumps with an indent, which makes it in Python, in less time."""
+    return msgspec.json.format(json.dumps(data, allow_nan=False), indent=spaces)
 
 
 def _decode(kind: Any, data: Any) -> Any:

@@ -19,7 +19,6 @@ in the order of its units, so that equal inputs give equal bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +29,7 @@ from p4mesh.errors import RunDirectoryError
 from p4mesh.measurement.faults import Faults
 from p4mesh.measurement.samples import Sample
 from p4mesh.store import run_files
+from p4mesh.store.codec import indented
 from p4mesh.store.fault_file import CAPTURES, CapturedTrial, FaultFile
 from p4mesh.store.live_file import LiveFile, Progress, WatchedTrial
 from p4mesh.store.lock import DirectoryLock
@@ -80,7 +80,7 @@ class RunDirectory:
         try:
             if not has_files(path):
                 remove_partial(path)
-                write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
+                write_atomically(path / RUN, indented(full, 2) + "\n")
                 return cls(path, full, lock, False)
             stored = read_run_config(path, "--out ", NEW, to_resume=True)
             if stored != full:
@@ -188,10 +188,10 @@ class RunDirectory:
         with storing(self.path / AHEAD):
             (self.path / AHEAD).unlink(missing_ok=True)
         self._live.remove()
-        text = json.dumps(results, indent=1, allow_nan=False) + "\n"
-        config = json.dumps(self.config, indent=2) + "\n"
+        text = indented(results, 1) + "\n"
+        config = indented(self.config, 2) + "\n"
         sums = {RUN: digest(config), RESULTS: digest(text)}
-        write_atomically(self.path / SUMS, json.dumps(sums, indent=1) + "\n")
+        write_atomically(self.path / SUMS, indented(sums, 1) + "\n")
         # The last file: with it the run is finished.
         write_atomically(self.path / RESULTS, text)
 

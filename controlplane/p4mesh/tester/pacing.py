@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from p4mesh.errors import LoopOverloadError
 from p4mesh.quantities import number_text
@@ -222,6 +222,7 @@ def finer_counts(
     return added(high)
 
 
+@lru_cache(maxsize=1024)
 def _seeds_for(error_ps: int, round_ps: Fraction, tick_ps: int, most: int) -> int:
     """Fewest seeds, evenly spread over a round, with a departure error; else the number with the smallest one."""
     finest, smallest_ps = 1, round_ps + tick_ps

@@ -403,7 +403,7 @@ def fill(server: OtgServer, opened: ExitStack, begun: bytes) -> list[socket.sock
 
 def is_closed(connection: socket.socket) -> bool:
     """Tell whether the other side has ended a connection."""
-    connection.settimeout(0.1)
+    connection.settimeout(0.01)
     try:
         while connection.recv(1 << 16):
             pass

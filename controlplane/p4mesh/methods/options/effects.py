@@ -82,4 +82,5 @@ _RULES = (
 
 def unused(values: Values) -> frozenset[str]:
     """The parameters that change nothing as long as the others have these values."""
-    return frozenset(name for name in values if any(rule.about(name) and not rule.needs(values) for rule in _RULES))
+    idle = [rule for rule in _RULES if not rule.needs(values)]
+    return frozenset(name for name in values if any(rule.about(name) for rule in idle))
