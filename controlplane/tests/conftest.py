@@ -8,4 +8,4 @@ from support.p4runtime_support import client, switch
 __all__ = ["client", "switch"]
 
 gc.set_threshold(400_000, 20, 20)  # as p4mesh does: ten thousand tests are many objects that stay
-os.fsync = lambda descriptor: None  # no run of a test outlasts a crash of the machine
+os.fsync = lambda fd: None  # no run of a test outlasts a crash of the machine

@@ -84,7 +84,7 @@ def test_each_size_of_a_mix_has_the_latency_that_it_has_alone(tmp_path: Path) ->
 
 def test_meshes_take_genomes_and_repeat(tmp_path: Path) -> None:
     settings = ("iterations=2", "latency_percentiles=true", "sweep_start_pct=50", "sweep_step_pct=50")
-    found = outcome(tmp_path, "rfc2889.fully_meshed", "aaaf", *settings, topology=shipped("two-switches"))
+    found = outcome(tmp_path, "rfc2889.fully_meshed", "aaaf", *settings, topology=topology_of(switch()))
     assert found.state is Verdict.MEASURED
     assert {row["frame_size_bytes"] for row in rows(found, "sizes")} == {64, 1280}
 
