@@ -274,6 +274,28 @@ fn a_departure_leaves_the_passes_of_other_seeds_idle() {
 }
 
 #[test]
+fn a_departure_leaves_the_passes_of_a_hundred_other_streams_idle() {
+    // One of them departs every 10 us, which is some 14 rounds of the loop.
+    let streams = (0..100).map(|index| {
+        let number = u32::from(index);
+        StreamPlan {
+            start_offset_ticks: 10_000 * number,
+            priority: 0,
+            first_transmitter: 1 + 2 * number,
+            first_flow: 2 * number,
+            ..stream(index, &[1, 2], 64, 1_000_000 + 7 * number, 1)
+        }
+    });
+    let one = on_four_ports(stream(0, &[1, 2], 64, 1, 1), vec![1_000_000_000, 2_000_000_000]);
+    let scenario = Scenario { loop_rate_bps: 400_000_000_000, streams: streams.collect(), ..one };
+    let executable = executable();
+    let with = scenario.run(&executable, true);
+    assert_same(&scenario, &with, &scenario.run(&executable, false));
+    // Of 290,000 passes; all but 200 while seeds still came into the loop.
+    assert!(with.executed_passes < 40_000, "{} passes were executed", with.executed_passes);
+}
+
+#[test]
 fn what_the_controller_changes_ends_what_is_known() {
     let executable = executable();
     let plan = stream(0, &[1, 2, 3, 4], 1_518, 12_304, 3);

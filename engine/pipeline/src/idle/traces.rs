@@ -7,8 +7,8 @@ use crate::idle::recording::Step;
 use crate::idle::shadow::Effect;
 use crate::idle::stamp::StampField;
 
-/// Traces that are kept.
-const MOST_TRACES: usize = 32;
+/// Traces that are kept: one or two for each stream of a tester with many.
+const MOST_TRACES: usize = 1_024;
 /// Traces that are recorded at first, and repetitions that make up for one more.
 const FIRST_RECORDINGS: u32 = 32;
 const REPETITIONS: u32 = 4;
@@ -22,10 +22,14 @@ pub(super) struct Trace {
     pub steps: Vec<Step>,
 }
 
-/// Traces, the last ones first.
+/// Traces, in the order in which they were recorded.
 #[derive(Default)]
 pub(super) struct Traces {
     kept: Vec<Trace>,
+    /// The trace that was found last. It may be that of the next pass, too, and seeds come round in the same order.
+    last: usize,
+    /// The one to give way when there are too many.
+    oldest: usize,
     /// Recordings and repetitions since the program was loaded first.
     recordings: u32,
     repetitions: u32,
@@ -34,14 +38,16 @@ pub(super) struct Traces {
 impl Traces {
     pub fn clear(&mut self) {
         self.kept.clear();
+        (self.last, self.oldest) = (0, 0);
     }
 
-    /// The first trace of which `is_taken` is true.
-    pub fn find(&mut self, is_taken: impl FnMut(&Trace) -> bool) -> Option<&Trace> {
-        let place = self.kept.iter().position(is_taken)?;
-        self.kept[..=place].rotate_right(1);
+    /// A trace of which `is_taken` is true.
+    pub fn find(&mut self, mut is_taken: impl FnMut(&Trace) -> bool) -> Option<&Trace> {
+        let count = self.kept.len();
+        let mut places = (self.last..count).chain(0..self.last.min(count));
+        self.last = places.find(|&place| is_taken(&self.kept[place]))?;
         self.repetitions = self.repetitions.saturating_add(1);
-        self.kept.first()
+        self.kept.get(self.last)
     }
 
     /// Whether a recording is worth it: recordings that are never repeated become rare.
@@ -52,7 +58,11 @@ impl Traces {
     }
 
     pub fn keep(&mut self, trace: Trace) {
-        self.kept.truncate(MOST_TRACES - 1);
-        self.kept.insert(0, trace);
+        if self.kept.len() < MOST_TRACES {
+            self.kept.push(trace);
+        } else {
+            self.kept[self.oldest] = trace;
+            self.oldest = (self.oldest + 1) % MOST_TRACES;
+        }
     }
 }

@@ -4,8 +4,8 @@ use crate::control::switch::Switch;
 use crate::idle::probe::IdlePass;
 use crate::idle::shadow::Guard;
 
-/// Words of registers that are looked at; more cost more than what they save.
-const MOST_WORDS: usize = 64;
+/// Words of registers that are looked at: 256 streams of a tester have fewer, and far more would cost what they save.
+const MOST_WORDS: usize = 1_024;
 
 /// Words of registers, and what they were.
 #[derive(Clone, Debug, Default)]
