@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from support.networks import TOPOLOGIES
 
@@ -28,5 +29,5 @@ def smaller(name: str, **keys: object) -> Topology:
     return parse_topology(f"{name} (smaller).yaml", small)
 
 
-def rows(outcome: Outcome, name: str) -> list[dict[str, object]]:
+def rows(outcome: Outcome, name: str) -> list[dict[str, Any]]:
     return [dict(row) for table in outcome.tables if table.name == name for row in table.rows]
