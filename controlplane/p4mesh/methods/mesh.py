@@ -17,6 +17,7 @@ from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, frame_of, s
 from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.metrics import (
     RateMetrics,
+    chance_of_port,
     hidden_frames,
     is_settled,
     rate_error,
@@ -319,7 +320,7 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
                     rate_error(
                         result,
                         _steady_frames(port, rates) / seconds,
-                        (1 + hidden_frames(result)) / seconds / steady_share(result),
+                        (1 + hidden_frames(result) + chance_of_port(result, port)) / seconds / steady_share(result),
                     )
                 ),
                 flooded_frames=port.flooded_frames,

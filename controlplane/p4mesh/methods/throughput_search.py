@@ -151,7 +151,14 @@ class _Trials(Generic[Row]):
         if judged.verdict.decides:
             result = judged.result
             self.counted.append(
-                CountedTrial(load, length_ns, result.expected_rx_frames, result.lost_frames, part_alone(result))
+                CountedTrial(
+                    load,
+                    length_ns,
+                    result.expected_rx_frames,
+                    result.lost_frames,
+                    part_alone(result),
+                    result.corrupted_frames,
+                )
             )
         return judged
 

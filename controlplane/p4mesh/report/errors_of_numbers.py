@@ -86,7 +86,7 @@ class NumberErrors:
         """The error in both directions; ``share`` is the load that a search found, 0 for other numbers."""
         quantity, value = quantity_of(column.key), number(row.get(column.key))
         found = [number(row.get(quantity.error)), self._resolution(quantity.resolution)]
-        if quantity.sense is not Sense.SETTING:
+        if quantity.sense is not Sense.SETTING and not quantity.like:
             found.append(self._stamps_ns * _NS.get(column.unit.partition(" ")[0], 0.0))
         if share:
             error_pct = self._search_error_pct(row.get(fields.FRAME_SIZE_BYTES.key), share)

@@ -6,6 +6,7 @@ Method: a device that changes one bit of 10 % of the frames and loses none, or n
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import walk_packages
@@ -73,6 +74,17 @@ def test_corrupted_frames_stand_beside_losses(test: Method, settings: tuple[str,
         found = [row[key] for row in table.rows for key in CORRUPTED if row.get(key)]
         assert found, table.name
         assert all(0 < float(frames) <= sum(counts) for frames in found if frames is not None), table.name
+
+
+def test_a_search_that_fails_for_corrupted_frames_says_so() -> None:
+    """It is no loss, though the search counts it as one; a bit in the headers in front makes a frame another one."""
+    asked = ("scaled_frames=600", "search_min_pct=5", *QUICK[:4])
+    known = {parameter.name for parameter in Throughput().parameters}
+    quick = [setting for setting in asked if setting.partition("=")[0] in known]
+    rare = parsed(switch("impairments: {corrupt_ppb: 20000000}", ports=2, seed=3))
+    (found,) = [text for text in run_on_sim(Throughput(), rare, (512,), *quick)[1].findings if "loses about" in text]
+    match = re.search(r"(\d+) of [\d,]+ frames, (\d+) of them received corrupted, 95 %", found)
+    assert match is not None and 0.85 * int(match[1]) < int(match[2]) < int(match[1])
 
 
 def table_keys(table: Table) -> set[str]:

@@ -20,6 +20,7 @@ from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
+from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
 from p4mesh.run.preparation import bed_of
@@ -332,6 +333,21 @@ def test_the_latency_of_an_overload_is_that_of_a_full_queue_within_its_error(ifg
     assert average_us - error_us <= full_us <= average_us + error_us + 1.5
 
 
+def test_jitter_of_an_overload_is_that_behind_the_filling_of_the_queue_within_its_error() -> None:
+    """Two frames of three are lost for good; while the queue of 64 frames fills, each waits longer than the last."""
+    device = Device(ports=4, queue_frames=64)
+    found = []
+    for frames in (200, 4000):
+        asked = ("direction=to_one", "parts=forwarding", f"scaled_frames={frames}")
+        loads = ("sweep_start_pct=100", "sweep_end_pct=100")
+        tables = run_on_sim(PartiallyMeshed(), device.topology, (256,), *QUICK, *asked, *loads)[1].tables
+        rows: list[dict[str, Any]] = [dict(one.rows[0]) for one in tables if one.name.startswith("latency_sweep")]
+        found.append({key: value for row in rows for key, value in row.items()})
+    short, long = found
+    for key in ("jitter_avg", "ipdv_avg", "rfc3550_avg"):
+        assert short[f"{key}_us"] == pytest.approx(long[f"{key}_us"], abs=short[f"{key}_error_us"]), key
+
+
 def test_the_latency_behind_a_queue_that_fills_has_no_error() -> None:
     device = Device(ports=4, ifg_bits=480, queue_frames=100_000)
     settings = ("parts=forwarding", "sweep_start_pct=100", "scaled_frames=1500")
@@ -349,3 +365,13 @@ def test_copies_that_take_the_place_of_frames_make_the_loss_a_range() -> None:
     assert row["late_frames"] > 30
     assert row["loss_low_pct"] <= 0.5 <= row["loss_high_pct"]
     assert row["loss_pct"] > row["loss_low_pct"]
+
+
+def test_flooded_frames_that_congest_a_port_are_a_finding() -> None:
+    """Trunks take no frame without a tag, so that their addresses are never known, and every frame comes to all."""
+    ports = [f"{{port: {n}, mode: {'{access: 100}' if n < 3 else '{trunk: {vids: [100]}}'}}}" for n in (1, 2, 3, 4)]
+    topology = parsed(switch(f"vlans: {{ports: [{', '.join(ports)}]}}", rates_bps=10**8))
+    asked = ("scaled_frames=500", "learning_verify=false", *QUICK)
+    _, outcome, trials = run_on_sim(CongestionControl(), topology, (256,), *asked)
+    (found,) = [text for text in outcome.findings if "flooding" in text]
+    assert found == f"256 B: flooding detected: {trials[-1][1].flooded_frames:,} frames"

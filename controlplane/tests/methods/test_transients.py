@@ -156,6 +156,19 @@ def test_rates_of_a_port_that_loses_by_chance_are_within_their_error() -> None:
     assert covered >= 11
 
 
+def test_rates_of_single_ports_that_lose_by_chance_are_within_their_error() -> None:
+    """2 % of what each is sent."""
+    covered = ports = 0
+    for seed in range(12):
+        topology = parsed(switch("loss_ppb: 20000000", rates_bps=10**9, seed=seed))
+        tables = measured(FullyMeshed(), topology, *AT_ONE_LOAD, "sweep_start_pct=100", "scaled_frames=500").tables
+        for row in next(table for table in tables if table.name == "port_rates").rows:
+            ports += 1
+            rate_fps, error_fps = float(str(row["forwarding_fps"])), float(str(row["forwarding_error_fps"]))
+            covered += abs(rate_fps - 0.98 * LINE_FPS) <= error_fps
+    assert covered >= 0.93 * ports
+
+
 def test_what_jitter_does_not_tell_from_a_queue_is_in_the_error_of_the_mfr() -> None:
     """It carries the line; 2,027,027 +-106 frames/s of 3,378,378 were the MFR of a trial at 60 %."""
     jitter = "jitter: {exponential: {mean_ns: 2000, max_ns: 20000}}"

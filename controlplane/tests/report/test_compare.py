@@ -202,6 +202,15 @@ def test_the_error_of_a_time_is_that_of_its_stamps_in_the_unit_of_the_column() -
     assert found == pytest.approx({"ns": 3.2, "us RFC": 3.2e-3, "ms": 3.2e-6, "s": 3.2e-9, "%": 0}, rel=1e-12)
 
 
+def test_a_time_that_follows_from_a_rate_has_the_error_of_the_rate() -> None:
+    """An excess of 5 % to a tenth: what fills a queue in 10 s may take a second more or less."""
+    columns = (fields.EXCESS_PPM, fields.EXCESS_ERROR_PPM, fields.OVERFLOW_S)
+    row: dict[str, Cell] = {"excess_ppm": 50_000.0, "excess_error_ppm": 5000.0, "overflow_s": 10.0}
+    table = Table("searches", "Searches", columns, (row,))
+    errors = NumberErrors({"parameters": [], "time_stamps": {"resolution_ns": "8"}}, (table,))
+    assert errors.bounds_of(table, row, fields.OVERFLOW_S).above == pytest.approx(1)
+
+
 def test_a_relative_goal_width_is_an_error_of_the_load_that_was_found() -> None:
     """5 % of a load of 40 % of line rate are 2 % of line rate; of several searches of a size the widest counts."""
     searches = Table(

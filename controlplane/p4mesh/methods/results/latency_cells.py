@@ -234,7 +234,15 @@ class Circumstances:
     def difference_error_ns(self, jitter: Spread | None) -> Fraction | None:
         """Error of the average of differences between neighbours; None of less than two."""
         sampled_ns = jitter.difference_error_ns if jitter else None
-        return None if jitter is None or sampled_ns is None else sampled_ns + self.between_ns(jitter.avg_ns)
+        if jitter is None or sampled_ns is None:
+            return None
+        return max(sampled_ns, self.beside_ns(jitter, jitter.avg_ns)) + self.between_ns(jitter.avg_ns)
+
+    def beside_ns(self, differences: Spread, average_ns: Fraction) -> Fraction:
+        """How far an average of differences may be from that behind the filling of a queue, which is among them."""
+        if not self.overflowed:
+            return Fraction(0)
+        return max(differences.max_ns - average_ns, average_ns - differences.min_ns)
 
     def between_ns(self, difference_ns: Fraction) -> Fraction:
         """How much of a difference of two latencies late departures and time stamps may be."""
@@ -292,6 +300,8 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
     smoothed_ns = summary.smoothed_error_ns(circumstances.resolution_ns)
     rfc3550_ns = rfc3550.avg_ns if rfc3550 else Fraction(0)
+    if smoothed_ns is not None and summary.jitter is not None:
+        smoothed_ns = max(smoothed_ns, circumstances.beside_ns(summary.jitter, rfc3550_ns))
 
     def error_us(values: Percentiles, sampled: Percentiles, percent: float) -> float | None:
         above_least = values is summary.pdv_percentiles_ns

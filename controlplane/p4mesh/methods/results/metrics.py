@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from p4mesh.measurement.counts import FlowCounts, Trend
+from p4mesh.measurement.counts import FlowCounts, PortCounts, Trend
 from p4mesh.methods.results.loss_interval import loss_error_pct
 from p4mesh.traffic.line_rate import NS_PER_S, utilisation_pct
 from p4mesh.trial.result import TrialResult
@@ -84,7 +84,7 @@ def missed_error_pct(result: TrialResult, missed_frames: int, frames: int) -> fl
     return rate_error(result, 100 * (1 - missed_frames / frames), error_pct + 100 * uneven_frames(result) / frames)
 
 
-def _sampling_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
+def _sampling_error_pct(result: TrialResult, missed_frames: float, frames: float) -> float | None:
     alone = part_alone(result)
     return loss_error_pct(missed_frames * alone, frames * alone)
 
@@ -169,6 +169,16 @@ def _by_chance(result: TrialResult) -> Fraction:
     expected = result.expected_rx_frames
     error_pct = _sampling_error_pct(result, result.lost_frames, expected) if result.lost_frames else None
     return Fraction(0) if error_pct is None else Fraction(error_pct) * expected / 100
+
+
+def chance_of_port(result: TrialResult, port: PortCounts) -> Fraction:
+    """Frames by which those of a port may differ from an average trial, if it loses as many as all ports."""
+    if not result.lost_frames or late_frames(result) or early_frames(result):
+        return Fraction(0)
+    lost = result.lost_frames / result.expected_rx_frames
+    expected = port.rx_frames / (1 - lost) if lost < 1 else 0.0
+    error_pct = _sampling_error_pct(result, lost * expected, expected)
+    return Fraction(0) if error_pct is None else Fraction(error_pct * expected / 100)
 
 
 def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> Verdict:

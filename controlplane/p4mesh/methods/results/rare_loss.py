@@ -8,12 +8,12 @@ show this: the rate that was forwarded at a high load is a capacity, and losses 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log, sqrt
 
 from p4mesh.methods.results.loss_interval import loss_interval
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.record import OMITTED, Record
 
 _WELL_BELOW = Fraction(9, 10)
 """Share of the capacity below which a loss has another reason."""
@@ -39,6 +39,8 @@ class CountedTrial:
     lost_frames: int
     alone: float = 1.0
     """Part of the frames that are no copies of others: copies may be lost together."""
+    corrupted_frames: int = 0
+    """Frames among those lost that came with another payload."""
 
     @property
     def forwarded_pct(self) -> Fraction:
@@ -61,6 +63,8 @@ class RareLoss(Record):
     """Forwarding of the device at a higher load."""
     alone: float = 1.0
     """Part of the frames that are no copies of others."""
+    corrupted_frames: int | None = field(default=None, metadata=OMITTED)
+    """Frames among those lost that came with another payload; None for 0."""
 
     @property
     def ratio(self) -> float:
@@ -83,6 +87,7 @@ def together(found: Sequence[RareLoss]) -> RareLoss:
         highest_pct=max(one.highest_pct for one in found),
         forwarded_pct=min(one.forwarded_pct for one in found),
         alone=min(one.alone for one in found),
+        corrupted_frames=sum(one.corrupted_frames or 0 for one in found) or None,
     )
 
 
@@ -163,4 +168,5 @@ def _found(trials: Sequence[CountedTrial], capacity: Fraction, *, independent: b
         highest_pct=float(max(lossy)),
         forwarded_pct=float(capacity),
         alone=min(trial.alone for trial in trials),
+        corrupted_frames=sum(trial.corrupted_frames for trial in trials) or None,
     )

@@ -88,7 +88,9 @@ def rare_loss_text(found: RareLoss) -> str:
     low, high = found.interval
     ratio_pct = _percent(found.ratio)
     loads = f"{number_text(found.lowest_pct, 4)} to {number_text(found.highest_pct, 4)} % of line"
-    counts = f"{found.lost_frames:,} of {found.frames:,} frames, 95 % interval {_percent(low)} to {_percent(high)} %"
+    corrupted = f", {found.corrupted_frames:,} of them received corrupted" if found.corrupted_frames else ""
+    counts = f"{found.lost_frames:,} of {found.frames:,} frames{corrupted}"
+    counts += f", 95 % interval {_percent(low)} to {_percent(high)} %"
     forwarded = f"the device has forwarded {number_text(found.forwarded_pct, 4)} % of line"
     if found.independent:
         said = f"loses about {ratio_pct} % of the frames at every load, independent of load ({loads}; {counts})"

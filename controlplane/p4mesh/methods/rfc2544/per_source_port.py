@@ -354,4 +354,10 @@ def _for_good(throughput_pct: float | None, last: PortTrial | None, *, sustained
 
 def _counted(row: PortTrial) -> CountedTrial:
     length_ns = round(row.duration_ms * NS_PER_MS)
-    return CountedTrial(Fraction(row.load_pct), length_ns, row.tx_frames, row.lost_frames)
+    return CountedTrial(
+        Fraction(row.load_pct),
+        length_ns,
+        row.tx_frames,
+        row.lost_frames,
+        corrupted_frames=row.corrupted.corrupted_frames or 0,
+    )

@@ -83,6 +83,8 @@ class Congestion(Record):
     skew: str
     """Finding on sources that started at different times; empty without one."""
     reason: str
+    flooding: str = ""
+    """Finding on frames at ports that they are not for, where they take the room of others; empty without one."""
 
 
 class CongestionControl(MethodOf[Congestion]):
@@ -170,7 +172,7 @@ class CongestionControl(MethodOf[Congestion]):
             findings=[
                 f"{row.frame_size_bytes} B: {text}"
                 for row in rows
-                for text in (row.reason, row.pressure, row.skew)
+                for text in (row.reason, row.flooding, row.pressure, row.skew)
                 if text
             ],
             deviations=(duration, f"{unused} of {len(bed.ports)} ports are unused." if unused else ""),
@@ -311,6 +313,7 @@ def _row(
         steady_pct=_offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
         pressure=_pressure(both, lost_c, _sent(congested), pause_frames) if untrusted is None else "",
         skew=_skew(both, blocks, intended / seconds),
+        flooding=f"flooding detected: {both.flooded_frames:,} frames" if both.flooded_frames else "",
         uncongested_fps=float((_sent(uncongested) - missed_u) / seconds),
         congested_fps=float(received_c / seconds),
         block_error_fps=float(

@@ -370,7 +370,10 @@ def _row(
     burst = Between(max(Fraction(0), spread.mean - sampling), spread.mean, spread.mean + step_frames + sampling)
     shares = between_throughputs(found, spread.mean)
     ends = (rate_at_pct(share, size, pair.line_rate_bps) for share in (shares.low, shares.value, shares.high))
-    errors = buffer_errors(burst, Between(*ends), max_fps, None if parameters.is_word("actual_pct") else asked_fps)
+    follows = parameters.is_word("actual_pct")
+    # Trials that a buffer may have carried as a whole know no least throughput, and no longest time at that rate.
+    unknown = follows and not shares.low
+    errors = buffer_errors(burst, Between(*ends), max_fps, None if follows and not unknown else asked_fps)
     possible = asked_fps <= throughput_fps
     return replace(
         row,
@@ -384,7 +387,7 @@ def _row(
         implied_buffer_s=float(times.implied_s),
         implied_error_s=float(errors.implied_s),
         actual_buffer_s=float(times.actual_s) if possible else None,
-        actual_error_s=float(errors.actual_s) if possible else None,
+        actual_error_s=float(errors.actual_s) if possible and not unknown else None,
         actual_fps=float(asked_fps),
         repetitions=len(bursts),
     )

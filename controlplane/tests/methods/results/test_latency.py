@@ -22,7 +22,7 @@ from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
-from p4mesh.methods.results.latency_cells import Circumstances, latency_cells, variation_cells
+from p4mesh.methods.results.latency_cells import Circumstances, Jitter, latency_cells, variation_cells
 from p4mesh.methods.results.latency_tables import architecture, variation_table
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
@@ -227,6 +227,8 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     jitter = cells.jitter
     assert (jitter.jitter_min_us, jitter.jitter_avg_us, jitter.jitter_max_us) == (0.01, 0.1, 0.4)
     assert jitter.jitter_avg_error_us == us((OF_DIFFERENCE_NS + 2 * 8 + 100) / 1000)
+    behind = Jitter.of(summary, replace(circumstances, overflowed=True))
+    assert behind.jitter_avg_error_us == us((300 + 2 * 8 + 100) / 1000)
 
     def error_ns(**changed: Any) -> float | None:
         found = replace(circumstances, **changed).error_ns(summary)
@@ -271,6 +273,11 @@ def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
     of_a_flow = 1.96 * (90 * 300 / 99) ** 0.5 * (99 / 16) ** 0.5
     smoothed_ns = of_a_flow / 4**0.5 + 100 * (15 / 16) ** (99 / 4) + 4
     assert found.rfc3550_avg_error_us == us((smoothed_ns + 16 + 120) / 1000)
+    behind = variation_cells(
+        summary, Circumstances(departure_error_ns=300.0, resolution_ns=Fraction(8), overflowed=True)
+    )
+    assert behind.rfc3550_avg_error_us == us((280 + 16 + 120) / 1000)
+    assert behind.ipdv_avg_error_us == us((390 + 16 + 10) / 1000)
     assert variation_cells(summarise(replace(VARIED, count=1)), Circumstances()).pdv_max_us is None
     assert variation_cells(summarise(replace(VARIED, count=2)), Circumstances()).pdv_max_us == 4
     grown = variation_cells(summary, Circumstances(filling=True))

@@ -228,3 +228,15 @@ def test_a_duration_of_the_users_is_kept_and_what_it_hides_is_said() -> None:
         "buffer is full; raise scaled_frames or duration_ms",
     )
     assert max(spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")) == 2000
+
+
+def test_a_burst_longer_than_the_trials_leaves_the_least_throughput_open() -> None:
+    """The tag of 4 bytes lets 276 of 280 through, so a queue of 64 frames takes 64 x 280 / 4 of them."""
+    vlans = "{port: 1, mode: {access: 100}}, {port: 2, mode: {trunk: {vids: [100]}}}"
+    topology = parsed(switch(f"vlans: {{ports: [{vlans}]}}", ports=2, rates_bps=10**8, port="queue_frames: 64"))
+    asked = ("scaled_frames=1000", "repetitions=1", "learning_verify=false", *QUICK)
+    (row,) = run_on_sim(BackToBack(), topology, (256,), *asked)[1].tables[0].rows
+    assert row["burst_frames_avg"] == pytest.approx(64 * 280 / 4, abs=4)
+    buffer_s = 64 * 280 * 8 / 10**8 * 276 / 280
+    assert row["corrected_buffer_s"] == pytest.approx(buffer_s, abs=float(str(row["corrected_error_s"])))
+    assert row["actual_buffer_s"] is not None and row["actual_error_s"] is None
