@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -69,8 +70,13 @@ REFUSED = {
 ONLY_IN = {"grpc": {"p4runtime", "bfruntime", "otg"}, "snappi": {"otg"}, "finsy": {"p4runtime"}, "scapy": {"layers"}}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules that a file imports or names: at its top, for type checkers, in functions, in texts."""
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    """The modules that a file imports or names: at its top, for type checkers, in functions, in texts."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -7,6 +7,7 @@ fills has the entries that it is given; all others have their own. Parsers and d
 
 from __future__ import annotations
 
+import operator
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -21,27 +22,16 @@ Entry = tuple[Sequence[MatchKey], tuple[str, Sequence[int]]]
 Entries = Mapping[str, Sequence[Entry]]
 """By name of the table as P4Info has it, such as ``TesterIngress.reception.receiver``; the first that matches wins."""
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-}
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "|+|": lambda a, b: a + b,
-    "|-|": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-}
+    "+": operator.add, "-": operator.sub, "|+|": operator.add, "|-|": operator.sub, "*": operator.mul,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
 
 
 class Number:
-    """A number of so many bits; without a width it takes that of the other operand."""
+    """A number of so many bits, which stays as it is; without a width it takes that of the other operand."""
 
     __slots__ = ("is_signed", "value", "width")
 
@@ -92,6 +82,8 @@ class Program:
 
         self.named = {"true": Number(1, 1), "false": Number(0, 1)}
         """Constants that have been used."""
+        self._zeros: dict[str, Any] = {}
+        """Types without arguments that have been used."""
 
     def resolved(self, of_type: Node) -> Node:
         """A type without the names of typedefs."""
@@ -103,6 +95,13 @@ class Program:
         """Zeros of a type."""
         if of_type[0] == "stack":
             return [self.new(of_type[1]) for _ in range(of_type[2])]
+        if of_type[1]:
+            return self._made(of_type)
+        if of_type[0] not in self._zeros:
+            self._zeros[of_type[0]] = self._made(of_type)
+        return _copied(self._zeros[of_type[0]])
+
+    def _made(self, of_type: Node) -> Any:
         name, arguments = self.resolved(of_type)
         if name in self.tree.structs:
             return Struct({member: self.new(kind) for member, kind in self.tree.structs[name]})
@@ -119,7 +118,17 @@ class Program:
         if not isinstance(value, Number):
             return value
         name, arguments = self.resolved(of_type)
-        return Number(value.value, arguments[0] if arguments else 1, name == "int")
+        width, is_signed = arguments[0] if arguments else 1, name == "int"
+        return value if (value.width, value.is_signed) == (width, is_signed) else Number(value.value, width, is_signed)
+
+
+def _copied(value: Any) -> Any:
+    """A value whose members can be given others."""
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, list):
+        return [_copied(element) for element in value]
+    return Struct({name: _copied(member) for name, member in value.members.items()})
 
 
 class _Hash:
@@ -290,9 +299,9 @@ class Execution:
         return _literal(*literal)
 
     def _value_of_name(self, name: str) -> Any:
-        scope = self._scope_of(name)
-        if scope is not None:
-            return scope[name]
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
         known = self._program.named
         if name not in known:
             kind, value = self._program.tree.constants[name]
@@ -431,7 +440,10 @@ def fits(key: int, match: MatchKey | None) -> bool:
 
 
 def _all_fit(keys: Sequence[int], matches: Sequence[MatchKey | None]) -> bool:
-    return all(fits(key, match) for key, match in zip(keys, matches, strict=True))
+    for key, match in zip(keys, matches, strict=True):
+        if match is not None and (key ^ match[0]) & match[1]:
+            return False
+    return True
 
 
 def _methods(prefix: str) -> dict[str, Callable[..., Any]]:
@@ -464,15 +476,18 @@ def number_of(expression: Node) -> Number:
     return _combined(operator, first, second)
 
 
-def _combined(operator: str, left: Number, right: Number) -> Number:
+def _combined(sign: str, left: Number, right: Number) -> Number:
     width, is_signed = left.width or right.width, left.is_signed or right.is_signed
     if left.width is not None and right.width is not None:
-        assert (left.width, left.is_signed) == (right.width, right.is_signed), f"widths differ at {operator}"
-    first, second = (Number(number.value, width, is_signed).value for number in (left, right))
-    if operator in _COMPARISONS:
-        return Number(_COMPARISONS[operator](first, second), 1)
-    result = _ARITHMETIC[operator](first, second)
-    if operator in ("|+|", "|-|"):
+        assert (left.width, left.is_signed) == (right.width, right.is_signed), f"widths differ at {sign}"
+    first, second = (
+        number.value if number.width is not None else Number(number.value, width, is_signed).value
+        for number in (left, right)
+    )
+    if sign in _COMPARISONS:
+        return _literal(int(_COMPARISONS[sign](first, second)), 1)
+    result = _ARITHMETIC[sign](first, second)
+    if sign in ("|+|", "|-|"):
         assert width is not None
         low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)
         result = max(low, min(high, result))
