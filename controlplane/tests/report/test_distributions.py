@@ -80,6 +80,16 @@ def test_latency_is_drawn_against_load_where_nothing_else_makes_it() -> None:
     searched = [at("64B/throughput", 50.0, 100), at("64B/forwarding", 50.0, 110), at("64B/forwarding", 90.0, 300)]
     assert len(latency_charts(CONFIG, searched)) == 2
     assert not latency_charts(CONFIG, [*searched, at("64B/5 failures", 50.0, 200)])
+    # Up to a third of the largest is alike, and a hundredth of the line is far enough apart.
+    for mean_ns, highest_pct, drawn in ((150, 51.0, 2), (151, 51.0, 0), (150, 50.9, 0)):
+        some = [
+            at("64B/throughput", 50.0, 100),
+            at("64B/forwarding", 50.0, mean_ns),
+            at("64B/forwarding", highest_pct, 110),
+        ]
+        assert len(latency_charts(CONFIG, some)) == drawn
+    nothing = replace(trial("64B/forwarding", latency(100, 200, 5) | {"count": 0}), load_pct=80.0)
+    assert len(latency_charts(CONFIG, [*searched, nothing])) == 2
 
 
 def test_every_size_is_among_the_worst() -> None:

@@ -22,7 +22,6 @@ from p4mesh.methods.results.iterations import ITERATION
 from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.report.document import Badge, Bullets, Chart, Document, Facts, Grid, GridRow, Head, Link, Paragraph, Tone
 from p4mesh.report.export.json_document import run_data
-from p4mesh.report.figures import chart_of, figures_of
 from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, is_whole_on_cover, key_numbers
 from p4mesh.report.html import page
@@ -216,82 +215,6 @@ def test_the_page_needs_nothing_from_outside_and_says_every_number_in_tables(fin
     for chart in charts:
         assert chart.numbers or "csv" in chart.note or "tables below" in chart.note, chart.name
         assert "url" not in json.dumps(chart.spec["data"])
-
-
-def test_seven_lines_differ_in_colour_mark_dash_and_width() -> None:
-    series = tuple(
-        Series(f"{size} B", ((10.0, 10.0), (100.0, 100.0 - 10 * place)))
-        for place, size in enumerate((64, 128, 256, 512, 1024, 1280, 1518))
-    )
-    chart = line_chart(Figure("f", "F", "x", "y", series))
-    assert chart is not None and len(chart.legend) == 7
-    assert len({entry.colour for entry in chart.legend}) == len({entry.shape for entry in chart.legend}) == 7
-    assert all(a.dash != b.dash for a, b in zip(chart.legend, chart.legend[1:], strict=False))
-    widths = chart.spec["layer"][0]["encoding"]["strokeWidth"]["scale"]["range"]
-    assert widths == sorted(widths, reverse=True) and len(set(widths)) == 7
-
-
-def test_lines_that_coincide_are_one_with_the_names_of_all() -> None:
-    rising, alike, low = ((10.0, 10.0), (100.0, 100.0)), ((10.0, 10.0), (100.0, 99.7)), ((10.0, 10.0), (100.0, 0.0))
-    series = (Series("64 B", low), Series("512 B", rising), Series("1518 B", alike))
-    chart = line_chart(Figure("f", "F", "x", "y", series))
-    assert chart is not None and chart.numbers is not None
-    assert [entry.name for entry in chart.legend] == ["64 B", "512, 1518 B"]
-    assert [head.title for head in chart.numbers.heads] == ["x", "64 B", "512 B", "1518 B"]
-    assert {item["title"] for item in chart.spec["layer"][2]["encoding"]["tooltip"]} >= {"512 B", "1518 B"}
-    several = (Series("64 B, repeat 1, MIMO", rising), Series("64 B, repeat 2, MIMO", alike))
-    chart = line_chart(Figure("f", "F", "x", "y", several))
-    assert chart is not None and [entry.name for entry in chart.legend] == [
-        "64 B, repeat 1, MIMO; 64 B, repeat 2, MIMO"
-    ]
-
-
-def test_more_lines_than_colours_are_a_choice_of_them_that_is_told() -> None:
-    series = tuple(Series(f"{size} B", ((10.0, 10.0), (100.0, float(size)))) for size in range(1, 101))
-    chart = line_chart(Figure("f", "F", "x", "y", (*series, Series("most", ((10.0, 10.0), (100.0, 100.0)), True))))
-    assert chart is not None and chart.numbers is not None
-    names = [entry.name for entry in chart.legend]
-    assert len(names) == 12 and names[0] == "1 B" and names[-2:] == ["100 B", "most"]
-    assert chart.note == "12 of 101 lines are drawn."
-    assert len(chart.numbers.heads) == 102
-
-
-def test_loads_that_end_far_below_line_rate_have_axes_that_end_with_them() -> None:
-    for most, ends in ((0.9, [[0.0, 0.9], [0.0, 0.7]]), (9.0, [[0.0, 100.0], [0.0, 100.0]])):
-        series = (Series("64 B", ((0.1, 0.0), (most, 0.7))),)
-        chart = line_chart(Figure("f", "F", "load (%)", "loss (%)", series, x_max=100.0, y_max=100.0))
-        assert chart is not None
-        axes = (chart.spec["encoding"]["x"], chart.spec["layer"][0]["encoding"]["y"])
-        assert [axis["scale"]["domain"] for axis in axes] == ends
-
-
-def test_times_far_apart_have_a_logarithmic_axis() -> None:
-    measured = Series("latency", ((10.0, 2.0), (100.0, 4000.0)))
-    chart = line_chart(Figure("latency", "Latency against load", "load (%)", "latency (us)", (measured,)))
-    assert chart is not None
-    assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
-
-
-def test_rates_over_frame_sizes_are_bars_within_the_outline_of_their_theory() -> None:
-    theory = Series("theoretical maximum", ((64.0, 1.0), (1518.0, 0.1)), theoretical=True)
-    measured = Series("throughput", ((64.0, 0.5), (1518.0, 0.1)))
-    chart = chart_of(Figure("rate", "Rate", "frame size (B)", "frames/s", (theory, measured)))
-    assert chart is not None
-    outline, bars = chart.spec["layer"]
-    assert outline["mark"]["type"] == bars["mark"]["type"] == "bar"
-    assert bars["encoding"]["xOffset"]["scale"]["domain"] == ["throughput"]
-    assert bars["encoding"]["x"]["type"] == "ordinal" and bars["encoding"]["y"]["scale"]["domain"][0] == 0
-
-
-def test_a_figure_that_would_be_empty_is_not_drawn_and_numbers_of_tables_stand_there_alone() -> None:
-    nothing = Figure("loss", "Loss", "load (%)", "loss (%)", (Series("64 B", ((10.0, 0.0), (20.0, 0.0))),))
-    rates = Figure("rates", "Rates", "load (%)", "rate (%)", (Series("64 B", ((10.0, 17.5),)),))
-    table = Table("t", "T", (SIZE, RATE), ({"load_pct": 10.0, "rate_pct": 17.5},))
-    chart, said = figures_of((nothing, rates), (table,))
-    assert isinstance(chart, Chart) and chart.numbers is None and chart.note == "The numbers are in the tables below."
-    assert said == Paragraph("Not drawn: Loss (0 everywhere).")
-    (alone,) = figures_of((rates,), ())
-    assert isinstance(alone, Chart) and alone.numbers is not None
 
 
 def test_a_test_that_draws_its_latency_has_no_second_figure_of_it(finished: Path) -> None:

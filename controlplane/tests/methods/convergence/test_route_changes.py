@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import pytest
 from msgspec import structs
 from support.beds import make_bed
-from support.fakes import FlowMeasurer
+from support.fakes import FlowMeasurer, lossless
 from support.networks import changed, shipped
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.methods.base import TrialNote
 from p4mesh.methods.convergence.routes import Silence
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 ROUTER = "router-4x1g-bgp"
@@ -52,6 +57,78 @@ def test_frames_that_did_not_come_are_the_time_from_the_start_of_traffic_to_the_
     _, outcome = run_unit(test, make_bed(announces_routes=True), measurer, 128, *asked)
     (row,) = outcome.tables[0].rows
     assert (row["first_route_ms"], row["last_route_ms"], row["average_ms"]) == (150, 200, 175)
+
+
+class Counted(FlowMeasurer):
+    """Has these counts of its flows, and keeps the notes on its trials."""
+
+    def __init__(self, *counts: dict[str, Any]) -> None:
+        super().__init__(lossless)
+        self.counts = counts
+        self.notes: list[TrialNote | None] = []
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        self.notes.append(note)
+        base = super().measure(spec)
+        flows = (replace(flow, **counts) for flow, counts in zip(base.flows, self.counts, strict=True))
+        return replace(base, flows=tuple(flows))
+
+
+MS = 10**6
+IN_TIME = {"first_tx_ns": 5 * MS, "first_rx_ns": 105 * MS}
+TOO_LATE = {"first_tx_ns": 5 * MS, "first_rx_ns": 105 * MS + 1, "rx_frames": 900, "tail_lost_frames": 700}
+
+
+@pytest.mark.parametrize(
+    ("change", "counts", "times_ms", "finding"),
+    [
+        # The last frame that arrived left 200 or 250 ms after the start.
+        ("withdrawal", ({"tail_lost_frames": 700}, {"tail_lost_frames": 650}), (100, 150), ""),
+        ("withdrawal", ({"tail_lost_frames": 0}, {"tail_lost_frames": 650}), (None, 150), "did not follow"),
+        ("loss_of_link", (TOO_LATE, {"tail_lost_frames": 650}), (None, 150), "no traffic came on 1 of 2 routes"),
+        ("withdrawal", ({"rx_frames": 0, "tail_lost_frames": 900}, {"tail_lost_frames": 650}), (None, 150), "before"),
+        # 560 and 501 frames are missing, of an interruption of 500 ms.
+        ("flap", ({"rx_frames": 340}, {"rx_frames": 399}), (60, 1), ""),
+        ("flap", ({"rx_frames": 900}, {"rx_frames": 399}), (None, 1), "did not follow"),
+        ("flap", ({"rx_frames": 340, "tail_lost_frames": 1}, {"rx_frames": 399}), (None, 1), "did not follow"),
+        # Those of the 100 ms before the announcement, and of the time until it was followed.
+        ("announcement", ({"rx_frames": 780}, {"rx_frames": 799}), (20, 1), ""),
+        ("announcement", ({"rx_frames": 900}, {"rx_frames": 799}), (None, 1), "without the announcement"),
+        ("announcement", ({"rx_frames": 0}, {"rx_frames": 799}), (None, 1), "did not follow the change on 1 of 2"),
+    ],
+)
+def test_times_of_routes_by_hand(
+    change: str, counts: tuple[dict[str, int], ...], times_ms: tuple[float | None, ...], finding: str
+) -> None:
+    """Of 900 frames of each route at 1,000 frames/s, 100 are sent before the change."""
+    test = find_test(f"convergence.{change}")
+    measurer = Counted(*({"rx_frames": 899, **IN_TIME, **each} for each in counts))
+    _, outcome = run_unit(test, make_bed(announces_routes=True), measurer, 128, "networks=1", "time_limit_ms=800")
+    (row,), routes = outcome.tables[0].rows, outcome.tables[1].rows
+    known = [time_ms for time_ms in times_ms if time_ms is not None]
+    assert tuple(route["time_ms"] for route in routes) == times_ms
+    assert (row["first_route_ms"], row["last_route_ms"]) == (min(known), max(known))
+    assert (row["average_ms"], row["converged_routes"], row["resolution_ms"]) == (
+        sum(known) / len(known),
+        len(known),
+        1,
+    )
+    assert row["state"] == ("FAIL" if finding else "PASS")
+    assert [finding in text for text in outcome.findings] == [True] * bool(finding)
+
+
+def test_trials_are_counted_down_and_have_the_load_of_all_networks() -> None:
+    """Three networks at 1,000 frames/s: 3,000 of the 844,594.6 frames of 128 bytes that 1 Gbit/s carries."""
+    measurer = Counted(*[{"tail_lost_frames": 650, **IN_TIME}] * 6)
+    settings = ("networks=3", "repetitions=2", "time_limit_ms=800")
+    _, outcome = run_unit(
+        find_test("convergence.withdrawal"), make_bed(announces_routes=True), measurer, 128, *settings
+    )
+    assert [(note.remaining, note.load_pct) for note in measurer.notes if note] == [
+        (left, 100 * Fraction(3000 * 8 * 148, 10**9)) for left in (1, 0)
+    ]
+    assert [(row["trial"], row["routes"]) for row in outcome.tables[0].rows] == [(1, 6), (2, 6)]
+    assert "2 senders, 2 receivers" in outcome.summary
 
 
 @pytest.mark.parametrize(("change", "ip"), [("announcement", "ipv4"), ("announcement", "ipv6"), ("withdrawal", "ipv4")])

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.networks import shipped
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods.gsi.b2b import B2b
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunOptions
@@ -84,6 +86,46 @@ def test_every_combination_is_a_run() -> None:
     units = test.units(resolve(test.name, test.parameters, settings), test.frame_sizes_bytes)
     assert len(units) == 4
     assert units[0].part == "dm.rate=10 Mbit/s L1, dm.sizes=134, b2b.rate=2 Mbit/s L1, b2b.sizes=90"
+
+
+@pytest.mark.parametrize(
+    ("settings", "senders", "receiver", "most_pct"),
+    [
+        ((), (2, 3, 4, 5), 1, 25),
+        (("west_ports=2",), (4, 5), 1, 50),
+        (("receiver=5", "west_ports=1"), (4,), 5, 100),
+        (("west_ports=4",), (2, 3, 4, 5), 1, 25),
+    ],
+)
+def test_the_ports_of_the_highest_numbers_send(
+    settings: tuple[str, ...], senders: tuple[int, ...], receiver: int, most_pct: int
+) -> None:
+    """Together they offer at most the line of the receiver."""
+    test = B2b()
+    mesh = test.mesh(make_bed(5), resolve(test.name, test.parameters, settings))
+    (leg,) = mesh.legs
+    assert (leg.tx_ports, leg.rx_ports) == (senders, (receiver,))
+    assert (mesh.theoretical_pct, mesh.line_rate_bps) == (most_pct, GIGABIT)
+
+
+@pytest.mark.parametrize(
+    ("setting", "valid"),
+    [
+        *(("dm_rates_mbps=0.001", True), ("dm_rates_mbps=0.0009", False)),
+        *(("b2b_rates_mbps=400000", True), ("b2b_rates_mbps=400001", False), ("dm_rates_mbps=2.5", True)),
+        *(("dm_sizes=64,9216", True), ("dm_sizes=9217", False), ("b2b_sizes=90.5", False)),
+    ],
+)
+def test_rates_and_sizes_have_bounds(setting: str, valid: bool) -> None:
+    test = find_test("gsi.mixed")
+    parameters = resolve(test.name, test.parameters, (setting,))
+    if valid:
+        assert test.units(parameters, test.frame_sizes_bytes)
+        return
+    low, high = ("64", "9216") if "sizes" in setting else ("0.001", "400000")
+    with pytest.raises(ParameterError) as caught:
+        test.units(parameters, test.frame_sizes_bytes)
+    assert caught.value.hint == f"numbers from {low} to {high}, separated by commas"
 
 
 @pytest.mark.parametrize(

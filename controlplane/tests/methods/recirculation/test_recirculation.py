@@ -261,8 +261,8 @@ def test_tables_by_hand() -> None:
         whole,
         failures=5,
         each=(
-            replace(first, lost_frames=3, corrupted_frames=2, min_us=8.0, max_us=20.0),
-            replace(second, lost_frames=4, corrupted_frames=1),
+            replace(first, lost_frames=3, corrupted_frames=3, min_us=8.0, max_us=20.0),
+            replace(second, lost_frames=4),
             replace(first, state=Verdict.INVALID, reason="too slow", lost_frames=50),
             replace(first, avg_us=None),
         ),
@@ -284,7 +284,12 @@ def test_tables_by_hand() -> None:
     _, row = table.rows
     # Only the first two of five failures are measured: sample deviation of 10 and 12.
     assert (row["tx_frames"], row["lost_frames"], row["corrupted_frames"]) == (100, 7, 3)
-    assert (row["min_us"], row["avg_us"], row["max_us"], row["stddev_us"]) == (10, 11, 16, pytest.approx(2**0.5))
+    assert (row["min_us"], row["avg_us"], row["max_us"], row["stddev_us"]) == (
+        10,
+        11,
+        16,
+        pytest.approx(2**0.5, rel=1e-9),
+    )
     assert (row["delta_min_us"], row["delta_avg_us"], row["delta_max_us"]) == (-1, 0, 5)
     (row,) = switchover_table(units).rows
     assert row == {
@@ -326,4 +331,9 @@ def test_tables_by_hand() -> None:
         "118 B, 1 %, 5 failures during traffic: frames were lost until the end of the trial.",
     )
     linked = replace(bed, wires=((1, 2),))
+    lossy = [replace(whole, failures=failures, each=(replace(first, lost_frames=2),)) for failures in (-1, 0)]
+    assert findings_of(lossy, linked, parameters) == (
+        "118 B, 1 %, tester alone: 2 frames were lost, and are in no latency.",
+        "118 B, 1 %, 0 failures: 2 frames were lost, and are in no latency.",
+    )
     assert findings_of((whole,), linked, parameters) == ()
