@@ -49,7 +49,10 @@ def metric_of(run: FlowRun, tagged: TaggedRequest = ALL, line: Line = LINE) -> A
 
 
 def parts_of(metric: Any) -> dict[tuple[str, ...], Any]:
-    return {tuple(tag.value.hex or tag.value.str for tag in part.tags): part for part in metric.tagged_metrics}
+    def text(tag: Any) -> str:
+        return str(tag.value.str if tag.name == "rx_name" else tag.value.hex)
+
+    return {tuple(map(text, part.tags)): part for part in metric.tagged_metrics}
 
 
 def test_frames_bytes_and_rates_of_a_flow_are_sums_over_its_streams() -> None:
@@ -69,6 +72,9 @@ def test_frames_bytes_and_rates_of_a_flow_are_sums_over_its_streams() -> None:
     first, second = parts_of(metric).values()
     assert (first.frames_tx, first.bytes_tx, second.frames_rx, second.loss) == (8, 1088, 9, pytest.approx(10))
     assert metric_of(FlowRun(flow(stream("a", 64), loss=True))).loss == 0
+    run = FlowRun(flow(stream("a", 64), loss=True))
+    run.counts = (counts("a", 1, 0),)
+    assert metric_of(run).loss == 100
 
 
 def test_counts_begin_anew_with_a_flow_and_go_on_over_its_loadings() -> None:
@@ -91,6 +97,14 @@ def test_frames_to_several_ports_were_sent_once() -> None:
     parts = parts_of(metric)
     assert {key: part.frames_rx for key, part in parts.items()} == {("p2",): 10, ("p3",): 4}
     assert not any(part.HasField("frames_tx") or part.HasField("loss") for part in parts.values())
+    # To one port each they were sent to it.
+    run = FlowRun(flow(stream("a", 64), stream("b", 64, to=(3,)), tags=((), ()), by_receiver=True))
+    run.counts = (counts("a", 10, 9), counts("b", 5, 4, rx_port=3))
+    assert {key: part.frames_tx for key, part in parts_of(metric_of(run)).items()} == {("p2",): 10, ("p3",): 5}
+    run = FlowRun(flow(stream("a", 64, to=(2, 3)), tags=((),)))
+    run.counts = (counts("a", 10, 9),)
+    run.flow = replace(run.flow, tags=((("vlan", "0x1"),),))
+    assert parts_of(metric_of(run))[("0x1",)].frames_tx == 10, "not told apart by receivers"
 
 
 def test_latency_and_times_are_those_of_frames_that_arrived() -> None:
@@ -114,7 +128,11 @@ def test_latency_and_times_are_those_of_frames_that_arrived() -> None:
         assert shown == pytest.approx(expected), mode
         assert (metric.timestamps.first_timestamp_ns, metric.timestamps.last_timestamp_ns) == (300, 900)
     idle = metric_of(FlowRun(flow(*streams, latency=STORE_FORWARD, timestamps=True)))
-    assert (idle.latency.average_ns, idle.timestamps.first_timestamp_ns) == (0, 0)
+    assert (idle.latency.minimum_ns, idle.latency.maximum_ns, idle.latency.average_ns) == (0, 0, 0)
+    assert (idle.timestamps.first_timestamp_ns, idle.timestamps.last_timestamp_ns) == (0, 0)
+    single = FlowRun(flow(stream("a", 64), latency="cut_through"))
+    single.counts = (counts("a", 1, 1, latency=LatencyStats(1, 700.0, 700.0, 700.0)),)
+    assert metric_of(single).latency.average_ns == 700
 
 
 def test_parts_are_those_that_a_client_asks_for() -> None:
@@ -144,6 +162,8 @@ def test_bits_of_received_fields_are_the_values_of_tags() -> None:
     assert ranges_of((priority, low)) == [ReceivedBits("vlan", 0, 3), ReceivedBits("vlan", 14, 2)]
     behind = EgressTag("cfi", ReceivedBits("vlan", 3, 1))
     assert ranges_of((priority, behind, low)) == [ReceivedBits("vlan", 0, 4), ReceivedBits("vlan", 14, 2)]
+    middle = [EgressTag("", ReceivedBits("vlan", first, count)) for first, count in ((8, 2), (10, 1), (11, 1))]
+    assert ranges_of((priority, *middle)) == [ReceivedBits("vlan", 0, 3), ReceivedBits("vlan", 8, 4)]
     assert ranges_of((priority, EgressTag("label", ReceivedBits("mpls", 3, 1))))[1] == ReceivedBits("mpls", 3, 1)
     made = replace(flow(stream("a", 64), tags=((),)), egress_tags=(priority, low))
     run = FlowRun(made)
@@ -216,3 +236,22 @@ def test_virtual_time_passes_between_polls_for_the_same(monkeypatch: pytest.Monk
         0,
         2.5,
     ]
+
+
+def test_steps_of_virtual_time_grow_while_they_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They double from 1 ms to a second, and halve where one took the machine more than a tenth of a second."""
+    now_s, steps_ms, slow_ms = [0.0], list[float](), [10**9]
+
+    class Slow(Clock):
+        def wait(self, duration_ns: int) -> None:
+            steps_ms.append(duration_ns / 10**6)
+            now_s[0] += 0.2 if steps_ms[-1] >= slow_ms[0] else 0.0
+
+    monkeypatch.setattr("p4mesh.otg.pace.time.monotonic", lambda: now_s[0])
+    pace = OnDemand(cast(instrument.Tester, Slow()))
+    assert pace.pass_time(3 * 10**9, 5) == 3 * 10**9
+    assert steps_ms == [*(2**place for place in range(10)), 1000, 977]
+    steps_ms.clear()
+    slow_ms[0] = 8
+    assert pace.pass_time(10**9, 0.5) == 39 * 10**6
+    assert steps_ms == [1, 2, 4, 8, 4, 8, 4, 8], "then the time of the request is over"

@@ -261,8 +261,8 @@ def test_tables_by_hand() -> None:
         whole,
         failures=5,
         each=(
-            replace(first, lost_frames=3, corrupted_frames=3, min_us=8.0, max_us=20.0),
-            replace(second, lost_frames=4),
+            replace(first, lost_frames=3, corrupted_frames=3, min_us=8.0, max_us=100.0),
+            replace(second, lost_frames=4, max_us=100.0),
             replace(first, state=Verdict.INVALID, reason="too slow", lost_frames=50),
             replace(first, avg_us=None),
         ),
@@ -287,10 +287,13 @@ def test_tables_by_hand() -> None:
     assert (row["min_us"], row["avg_us"], row["max_us"], row["stddev_us"]) == (
         10,
         11,
-        16,
+        100,
         pytest.approx(2**0.5, rel=1e-9),
     )
-    assert (row["delta_min_us"], row["delta_avg_us"], row["delta_max_us"]) == (-1, 0, 5)
+    assert (row["delta_min_us"], row["delta_avg_us"], row["delta_max_us"]) == (-1, 0, 89)
+    assert row["significant"] == "not significant", "that of the mean"
+    (row,) = delta_table((before,), bed).rows
+    assert (row["avg_us"], row.get("delta_avg_us"), row.get("significant")) == (11, None, None)
     (row,) = switchover_table(units).rows
     assert row == {
         "frame_size_bytes": 118,

@@ -12,6 +12,7 @@ from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
 from support.networks import network, node, parsed
 from support.runs import run_on_sim, run_unit
 
+from p4mesh.errors import TopologyError
 from p4mesh.measurement.counts import Counts, FlowCounts
 from p4mesh.methods.base import Session
 from p4mesh.methods.mesh import Leg, Mesh
@@ -137,8 +138,27 @@ def test_times_of_the_runs_are_averaged_and_stand_one_by_one() -> None:
     assert result.corrupted_frames == 6
     (each,) = (table for table in outcome.tables if table.name == "system_recovery_runs")
     assert [(row["run"], row["recovery_us"]) for row in each.rows] == list(enumerate(result.each_us, start=1))
-    assert run(Varying(3, 5, 10), 64, "runs=1", "overload_ms=60000")[1].deviations != outcome.deviations
+    assert each.keys == ("frame_size_bytes", "run")
+    long = run(Varying(3), 64, "runs=1", "overload_ms=60000")[1]
+    assert not any(text.startswith("Overload of") for text in long.deviations)
     assert any(text.startswith("Overload of 336 ms or more instead of 60 s") for text in outcome.deviations)
+
+
+def test_a_run_that_cannot_be_trusted_is_no_recovery() -> None:
+    class Broken(Varying):
+        def measure(self, spec: TrialSpec, note: object = None) -> TrialResult:
+            result = super().measure(spec)
+            return result if len(spec.streams) == 1 else replace(result, status=Verdict.INVALID, reason="no link")
+
+    result, outcome = run(Broken(3, 3), 64, "runs=2")
+    assert (result.state, result.recovery_us_avg, outcome.state) == (Verdict.INVALID, None, Verdict.INVALID)
+    assert outcome.findings == ("64 B: no link",)
+
+
+@pytest.mark.parametrize(("ports", "setting"), [(1, "overload_from=one_port"), (2, "overload_from=two_ports")])
+def test_a_bed_without_a_port_that_receives_is_refused(ports: int, setting: str) -> None:
+    with pytest.raises(TopologyError, match=f"at least {ports + 1} tester ports"):
+        run_unit(SystemRecovery(), make_bed(ports), FakeMeasurer(wire), 64, setting)
 
 
 def test_an_overload_is_a_whole_number_of_intervals_of_the_reduced_rate() -> None:
@@ -196,6 +216,7 @@ def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
 def test_line_rate_cannot_be_exceeded_by_one_port(ppm_below: int) -> None:
     result, outcome = run(FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
     assert (result.reason, result.recovery_us_avg, result.runs) == ("not applicable", None, None)
+    assert outcome.findings == ()
     assert outcome.state is Verdict.MEASURED
 
 
