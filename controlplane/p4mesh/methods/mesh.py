@@ -18,6 +18,7 @@ from p4mesh.methods.results.forwarding import LastRate, MeshSweep, MeshThroughpu
 from p4mesh.methods.results.metrics import (
     RateMetrics,
     chance_of_port,
+    cut_frames,
     hidden_frames,
     is_settled,
     rate_error,
@@ -311,26 +312,21 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
         duration_ms=spec.duration_ns / NS_PER_MS,
         watched=queue_cells(result),
         ports=tuple(
-            PortRates(
-                port=port.port,
-                tx_frames=port.tx_frames,
-                rx_frames=port.rx_frames,
-                forwarding_fps=float(_steady_frames(port, rates) / seconds),
-                forwarding_error_fps=float(
-                    rate_error(
-                        result,
-                        _steady_frames(port, rates) / seconds,
-                        (1 + hidden_frames(result) + chance_of_port(result, port)) / seconds / steady_share(result),
-                    )
-                ),
-                flooded_frames=port.flooded_frames,
-            )
+            _port_rates(result, port, rates, seconds)
             for port in result.ports
             if port.port in used or port.flooded_frames
         ),
     )
 
 
-def _steady_frames(port: PortCounts, rates: RateMetrics) -> int:
-    """Frames received at a port that its rate counts."""
-    return port.rx_frames - port.early_frames - (port.late_frames if rates.late_frames else 0)
+def _port_rates(result: TrialResult, port: PortCounts, rates: RateMetrics, seconds: Fraction) -> PortRates:
+    fps = (port.rx_frames - port.early_frames - (port.late_frames if rates.late_frames else 0)) / seconds
+    unsure = cut_frames(result) + hidden_frames(result) + chance_of_port(result, port)
+    return PortRates(
+        port=port.port,
+        tx_frames=port.tx_frames,
+        rx_frames=port.rx_frames,
+        forwarding_fps=float(fps),
+        forwarding_error_fps=float(rate_error(result, fps, unsure / seconds / steady_share(result))),
+        flooded_frames=port.flooded_frames,
+    )

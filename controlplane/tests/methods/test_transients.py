@@ -69,7 +69,7 @@ def test_the_shipped_switch_collapses_to_the_rate_of_its_model(load_pct: int, lo
     rates, loss = at_load(topology, load_pct, f"scaled_frames={3000 * longer}")
     true_fps = 18 * LINE_FPS * load_pct / 100 * 200e-6
     assert rates["frmol_fps"] == pytest.approx(true_fps, abs=rates["frmol_error_fps"])
-    assert rates["frmol_error_fps"] == pytest.approx(18 * LINE_FPS / 3000 / longer, rel=0.2)
+    assert rates["frmol_error_fps"] == pytest.approx(2 * 18 * LINE_FPS / 3000 / longer, rel=0.2)
     assert loss["loss_low_pct"] <= 99.98 <= loss["loss_high_pct"]
     assert loss["early_frames"] > 20
 
@@ -208,6 +208,24 @@ def test_intervals_of_seeded_devices_cover_the_closed_form() -> None:
     assert covered >= 0.95 * devices >= 0.7 * DEVICES
 
 
+def test_rates_of_devices_that_lose_little_behind_a_bucket_are_within_their_error() -> None:
+    """Their windows differ by few frames, so that one that the reading cuts at a port counts: 14 of 24 were covered."""
+    covered, devices = 0, 12
+    for seed in range(devices):
+        draw = random.Random(seed)
+        ports, burst_frames, pass_ppm = (
+            draw.choice((2, 4)),
+            draw.choice((200, 200, 400)),
+            draw.choice((900_000, 800_000)),
+        )
+        capacity_fps = int(ports * LINE_FPS * draw.uniform(0.3, 0.8))
+        topology = collapsing(ports=ports, capacity_fps=capacity_fps, pass_ppm=pass_ppm, burst_frames=burst_frames)
+        rates, _ = at_load(topology, 100, "scaled_frames=3000")
+        covered += abs(rates["frmol_fps"] - ports * LINE_FPS * pass_ppm / 1e6) <= rates["frmol_error_fps"]
+        assert rates["frmol_error_fps"] < 0.004 * rates["frmol_fps"]
+    assert covered >= devices - 1
+
+
 @pytest.mark.parametrize("frames", [1000, 3000, 10_000])
 @pytest.mark.parametrize("burst_frames", [2, 100, 250, 930])
 def test_bursts_hide_no_bucket(burst_frames: int, frames: int) -> None:
@@ -219,7 +237,7 @@ def test_bursts_hide_no_bucket(burst_frames: int, frames: int) -> None:
         return
     true_fps = 0.05 * 4 * 0.9 * LINE_FPS
     assert rates["frmol_fps"] == pytest.approx(true_fps, abs=rates["frmol_error_fps"])
-    assert rates["frmol_error_fps"] < 0.02 * true_fps
+    assert rates["frmol_error_fps"] < 0.03 * true_fps
     assert loss["loss_low_pct"] <= 95 <= loss["loss_high_pct"]
     assert loss["early_frames"] > 2500
 

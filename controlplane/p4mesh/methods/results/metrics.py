@@ -66,6 +66,11 @@ def uneven_frames(result: TrialResult) -> int:
     return 0 if result.transient is None else result.transient.uneven_frames
 
 
+def cut_frames(result: TrialResult, ports: int = 1) -> int:
+    """Frames of some ports that the ends of the time of a rate may cut: that of a transient does so, too."""
+    return ports * (2 if early_frames(result) else 1)
+
+
 def is_settled(result: TrialResult) -> bool:
     """Whether a trial went on for long enough to tell what is forwarded for good: it may be less than it shows else."""
     return result.transient is None or result.transient.over
@@ -231,7 +236,8 @@ def rate_metrics(
     impossible = limit_fps is not None and received > limit_fps * seconds
     late = sum(port.late_frames for port in result.ports) if impossible else late_frames(result)
     early = early_frames(result)
-    ends, chance = sum(port.rx_frames > 0 for port in result.ports), 0 if late or early else _by_chance(result)
+    ends = cut_frames(result, sum(port.rx_frames > 0 for port in result.ports))
+    chance = 0 if late or early else _by_chance(result)
     offered, forwarding = result.tx_frames / seconds, (received - late - early) / seconds
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(

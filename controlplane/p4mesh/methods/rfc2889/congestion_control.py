@@ -17,6 +17,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, loss_error_pct
 from p4mesh.methods.results.metrics import (
+    cut_frames,
     hidden_frames,
     late_by_port,
     missed_error_pct,
@@ -320,7 +321,7 @@ def _row(
             rate_error(
                 both,
                 received_c / seconds,
-                (len(blocks) + hidden_frames(both) + chance) / seconds / steady_share(both),
+                (cut_frames(both, len(blocks)) + hidden_frames(both) + chance) / seconds / steady_share(both),
             )
         ),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),

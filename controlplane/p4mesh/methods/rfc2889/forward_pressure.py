@@ -15,6 +15,7 @@ from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.metrics import (
+    cut_frames,
     early_frames,
     hidden_frames,
     missed_error_pct,
@@ -237,7 +238,9 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
         rx_frames=result.rx_frames,
         forwarding_fps=float(fps),
         forwarding_error_fps=float(
-            rate_error(result, fps, (1 + hidden_frames(result)) * NS_PER_S / busy_ns / steady_share(result))
+            rate_error(
+                result, fps, (cut_frames(result) + hidden_frames(result)) * NS_PER_S / busy_ns / steady_share(result)
+            )
         ),
         forwarding_pct=float(utilisation_pct(fps, size, line_rate_bps)),
         min_spacing_ns=spacing_ns,

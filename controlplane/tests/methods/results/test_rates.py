@@ -177,17 +177,19 @@ def test_a_queue_that_fills_and_of_which_no_frame_is_known_has_all_that_came_lat
 def test_rates_are_without_a_transient_and_their_error_is_that_of_the_steady_part() -> None:
     """1,000 frames in a second, 30 of them let through at first, in a quarter of it; 7 may be of it, too.
 
-    The output of each of two ports may have begun within a frame: 9 frames in three quarters of a second.
+    Both ends of three quarters of a second may cut a frame of each of two ports: 11 frames.
     """
     spec, _ = trial(1000, 0, 0, Fraction(1000), 0)
     begun = Transient(250_000_000, over=True, frames=30, hidden_frames=7)
     result = replace(SOME, rx_frames=1000, transient=begun, duration_ns=10**9, duplicate_frames=20)
     rates = rate_metrics(spec, result, GIGABIT)
-    assert (rates.forwarding_fps, rates.early_frames, rates.forwarding_error_fps) == (950, 30, 9 / Fraction(3, 4))
+    assert (rates.forwarding_fps, rates.early_frames, rates.forwarding_error_fps) == (950, 30, 11 / Fraction(3, 4))
     assert rates.loss_pct == 3
     # In half of the time all rates are twice as large, and an output without frames adds no error.
     fast = replace(result, ports=(*result.ports, PortCounts(3)))
-    assert rate_metrics(trial(1000, 0, 0, Fraction(2000), 0)[0], fast, GIGABIT).forwarding_error_fps == 24
+    assert rate_metrics(
+        trial(1000, 0, 0, Fraction(2000), 0)[0], fast, GIGABIT
+    ).forwarding_error_fps == 2 * 11 / Fraction(3, 4)
     assert steady_share(replace(result, transient=replace(begun, over=False))) == steady_share(SOME) == 1
     # 10^9 bit/s carry 1,488,095.2 frames of 64 bytes.
     assert rates.forwarding_pct == Fraction(100 * 950 * 672, 10**9)
@@ -201,8 +203,8 @@ def test_losses_by_chance_are_no_error_beside_a_queue_or_a_transient() -> None:
     assert float(rate_metrics(spec, lossy, GIGABIT).forwarding_error_fps) == pytest.approx(2 + 8.31, abs=0.01)
     early = replace(lossy, transient=Transient(0, over=True, frames=1))
     late = replace(lossy, ports=(PortCounts(1, rx_frames=500, late_frames=1), PortCounts(2, rx_frames=490)))
-    for other in (early, late):
-        assert rate_metrics(spec, other, GIGABIT).forwarding_error_fps == 2
+    for other, cut in ((early, 4), (late, 2)):
+        assert rate_metrics(spec, other, GIGABIT).forwarding_error_fps == cut
     # A transient that goes on may leave nothing.
     going_on = replace(lossy, transient=Transient(0, over=False, frames=0))
     assert rate_metrics(spec, going_on, GIGABIT).forwarding_error_fps == 990
