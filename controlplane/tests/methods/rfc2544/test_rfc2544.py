@@ -22,7 +22,7 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.latency_rows import NotReached
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc9004.back_to_back import BackToBack
-from p4mesh.methods.rfc9004.buffer_times import buffer_times
+from p4mesh.methods.rfc9004.buffer_times import Between, buffer_errors, buffer_times, without_buffer
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase, Pairs
@@ -282,6 +282,23 @@ def test_buffer_times_are_exact_with_the_exact_throughput(size: int, burst: int,
     assert times.actual_s == 640 / max_fps, "ten times as long at a tenth of the rate"
 
 
+def test_a_longer_burst_and_a_lower_throughput_make_every_buffer_time_longer() -> None:
+    """100 frames of 1 s at 100 frames/s, half of which leave meanwhile; at most 120 frames and 40 frames/s."""
+    burst, throughput = (Between(*map(Fraction, ends)) for ends in ((90, 100, 120), (40, 50, 60)))
+    errors = buffer_errors(burst, throughput, Fraction(100), None)
+    # 0.9 to 1.2 s; 0.36 to 0.72 s; 0.6 to 1.8 s in frames of the throughput.
+    assert [float(error) for error in vars(errors).values()] == pytest.approx([0.2, 0.22, 0.8])
+    assert float(buffer_errors(burst, throughput, Fraction(100), Fraction(10)).actual_s) == pytest.approx(2.2)
+    shorter = Between(Fraction(50), Fraction(100), Fraction(101))
+    exact = Between(*[Fraction(50)] * 3)
+    assert buffer_errors(shorter, exact, Fraction(100), None).implied_s == Fraction(1, 2)
+
+
+def test_a_buffer_that_helps_a_trial_is_taken_off_its_throughput() -> None:
+    """Of 80 % a trial of 1,000 frames with a burst of 100 reads 0.8 / (1 - 0.02)."""
+    assert without_buffer(Fraction(40, 49), Fraction(100), 1000) == Fraction(4, 5)
+
+
 def test_back_to_back_is_the_average_of_fifty_searches() -> None:
     """The device loses one frame more in every second search: bursts of 1408 and 1386 frames in turn."""
     test = BackToBack()
@@ -304,7 +321,12 @@ def test_back_to_back_is_the_average_of_fifty_searches() -> None:
     assert result.burst_frames_min < result.burst_frames_avg < result.burst_frames_max == 1408
     assert result.burst_frames_stddev > 0
     (table,) = (table for table in outcome.tables if table.name == "back_to_back_searches")
-    assert len(table.rows) == 50
+    assert [row["search"] for row in table.rows] == list(range(1, 51)) and table.detail
+    assert max(int(str(row["lower_frames"])) for row in table.rows) == 1408
+    assert result.trials == result.throughput.search.trials + sum(int(str(row["trials"])) for row in table.rows)
+    step_frames = resolve(test.name, test.parameters, ()).integer("burst_step_frames")
+    sampled = 1.96 * result.burst_frames_stddev / 50**0.5
+    assert result.burst_error_frames == pytest.approx(step_frames + sampled)
     assert not any("instead of 50" in text for text in outcome.deviations)
 
 
@@ -361,6 +383,7 @@ def test_the_silence_behind_a_burst_is_not_shorter_than_the_burst() -> None:
     bursts = [spec for spec in measurer.specs if spec.label.startswith("back_to_back")]
     assert max(spec.duration_ns for spec in bursts) > 6 * 10**9
     assert all(spec.settle_ns == max(2 * 10**9, spec.duration_ns) for spec in bursts)
+    assert all(spec.duration_ns == 672 * spec.streams[0].frame_count + 1 for spec in bursts)
 
 
 def test_back_to_back_refuses_a_throughput_with_loss() -> None:

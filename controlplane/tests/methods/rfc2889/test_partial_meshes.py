@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.beds import GIGABIT, make_bed
 from support.destination_oracle import flow_counts
-from support.fakes import FakeMeasurer
+from support.fakes import FakeMeasurer, capacity
 from support.networks import parsed, switch
 from support.runs import run_on_sim, run_unit
 
@@ -244,7 +244,9 @@ def test_the_highest_forwarding_rate_is_between_the_throughput_and_the_maximum_l
     assert row["mfr_fps"] == pytest.approx(highest_pct / 100 * line_fps, abs=frame_fps)
     assert row["load_pct"] == pytest.approx(offered_pct), "of the trial at the MFR, a step of the search or behind it"
     assert row["tx_frames"] == round(10 * offered_pct) and row["rx_frames"] == row["tx_frames"] * 9 // 10
-    assert row["loss_pct"] == pytest.approx(10, abs=0.2)
+    assert row["loss_pct"] == pytest.approx(10, abs=0.2) and 2 < row["loss_error_pct"] < 3
+    keys = [column.key for column in outcome.tables[0].columns]
+    assert keys[:2] == ["frame_size_bytes", "throughput_fps"] and len(set(keys)) == len(keys)
     if untrusted == "100.0":
         assert row["frmol_fps"] is row["frmol_offered_pct"] is None
     else:
@@ -260,3 +262,12 @@ def test_a_device_without_a_throughput_has_rates_all_the_same() -> None:
     assert (outcome.state, row["throughput_fps"]) == (Verdict.MEASURED, None)
     assert [trial.load_pct for trial in found.rows] == [50, 100]
     assert row["mfr_fps"] == row["frmol_fps"] == pytest.approx(0.999 * float(max_rate_fps(512, GIGABIT)))
+
+
+@pytest.mark.parametrize(("threshold_pct", "state"), [(30, Verdict.PASS), (60, Verdict.FAIL)])
+def test_a_threshold_of_the_throughput_decides_beside_the_rates(threshold_pct: int, state: Verdict) -> None:
+    """Of 50 % of the line nothing is lost."""
+    measurer = FakeMeasurer(capacity(max_rate_fps(512, GIGABIT) / 2))
+    settings = (f"pass_threshold_pct={threshold_pct}", "scaled_frames=1000", "step_pct=50")
+    _, outcome = run_unit(MaximumForwardingRate(), bed(2), measurer, 512, *settings)
+    assert outcome.state is state
