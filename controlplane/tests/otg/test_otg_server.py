@@ -284,7 +284,8 @@ def test_as_many_flows_as_the_program_has_streams_run_and_more_are_refused(serve
         add_flow(config, name, pps=1000 + number).duration.fixed_packets.packets = count
     api.set_config(config)
     transmit(api, "start")
-    flow_metrics(api)
+    while any(found.transmit == "started" for found in flow_metrics(api).values()):
+        pass
     counts = {name: (found.frames_tx, found.frames_rx) for name, found in flow_metrics(api).items()}
     assert counts == {name: (count, count) for name, count in packets.items()}
     tagged = config.flows[0].packet[2].dst_port
