@@ -93,9 +93,16 @@ class MeshTrial(SearchRow):
     @property
     def held_fps(self) -> float:
         """Most of the forwarding rate that a queue may have held, where the trial does not tell whether one fills."""
-        if self.lost_frames or self.watched is None or self.watched.queues != Trend.UNCLEAR.value:
+        unclear = self.watched is not None and self.watched.queues == Trend.UNCLEAR.value
+        return self.forwarding_fps * self._held_pct / 100 if unclear else 0.0
+
+    @property
+    def _held_pct(self) -> float:
+        """Most of the frames that a queue may have held, in percent; 0 where some were missed."""
+        if self.watched is None or any(self._missed_frames):
             return 0.0
-        return min(self.forwarding_fps, self.forwarding_fps * self.watched.excess_error_ppm / 1e6)
+        ppm = (self.watched.excess_ppm or 0.0) + self.watched.excess_error_ppm
+        return 100 * ppm / (1_000_000 + ppm)
 
     @property
     def forwarding_error_pct(self) -> float:
@@ -126,7 +133,7 @@ class MeshTrial(SearchRow):
         missed, doubtful = self._missed_frames
         low, _ = loss_interval(missed - doubtful, self.tx_frames)
         _, high = loss_interval(missed, self.tx_frames) if self.settled else (low, 1.0)
-        return {"loss_error_pct": max(self.loss_pct - 100 * low, 100 * high - self.loss_pct)}
+        return {"loss_error_pct": max(self.loss_pct - 100 * low, 100 * high - self.loss_pct, self._held_pct)}
 
     @property
     def _missed_frames(self) -> tuple[int, int]:
@@ -185,7 +192,7 @@ class BestRate(Record):
         if best is None:
             return cls()
         most_fps = max(row.forwarding_fps for row in _that_count(rows))
-        error_fps = max(best.forwarding_error_fps, best.held_fps, most_fps - best.forwarding_fps)
+        error_fps = max(best.forwarding_error_fps, most_fps - best.forwarding_fps)
         return cls(mfr_fps=best.forwarding_fps, mfr_error_fps=error_fps, mfr_bucket_fps=best.bucket_fps)
 
 

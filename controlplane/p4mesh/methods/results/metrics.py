@@ -15,6 +15,7 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 T = TypeVar("T", float, Fraction)
+_PPM = 1_000_000
 _MANY = 7
 """Lost frames for each late one where a queue was full in the first eighth of the trial."""
 
@@ -31,7 +32,8 @@ class RateMetrics:
     """FR: correct frames received per second of transmission, without late ones."""
     forwarding_error_fps: Fraction
     """Error of FR: the output of each port that receives may have begun or ended within a frame, a transient may not
-    have been seen to its end, and losses that no full queue explains are a sample (95 % confidence)."""
+    have been seen to its end, losses that no full queue explains are a sample (95 % confidence), and a queue may have
+    held frames that a longer trial loses."""
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
@@ -81,12 +83,21 @@ def rate_error(result: TrialResult, rate: T, error: T) -> T:
     return error if is_settled(result) else max(error, rate)
 
 
+def held_share(result: TrialResult) -> float:
+    """Most of the frames that a queue may have held, which a longer trial loses, 0 to 1; 0 where some were missed."""
+    if result.queues is None or missed_frames(result):
+        return 0.0
+    ppm = result.queues.excess_ppm + result.queues.error_ppm
+    return ppm / (_PPM + ppm)
+
+
 def missed_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
     """Error of the loss of some frames of a trial in percent (95 %): all the rest where it is not long enough."""
     error_pct = _sampling_error_pct(result, missed_frames, frames)
     if error_pct is None:
         return None
-    return rate_error(result, 100 * (1 - missed_frames / frames), error_pct + 100 * uneven_frames(result) / frames)
+    error_pct = max(error_pct + 100 * uneven_frames(result) / frames, 100 * held_share(result))
+    return rate_error(result, 100 * (1 - missed_frames / frames), error_pct)
 
 
 def _sampling_error_pct(result: TrialResult, missed_frames: float, frames: float) -> float | None:
@@ -244,7 +255,14 @@ def rate_metrics(
         offered,
         utilisation_pct(offered, size, line),
         forwarding,
-        rate_error(result, forwarding, (ends + hidden_frames(result) + chance) / seconds / steady_share(result)),
+        rate_error(
+            result,
+            forwarding,
+            max(
+                (ends + hidden_frames(result) + chance) / seconds / steady_share(result),
+                forwarding * Fraction(held_share(result)),
+            ),
+        ),
         utilisation_pct(forwarding, size, line),
         _pct(result.lost_frames + late + early, result.expected_rx_frames),
         late,

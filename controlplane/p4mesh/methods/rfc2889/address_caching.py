@@ -45,8 +45,8 @@ class AddressCaching(Addressed[AddressUnit]):
     )
     headline = (fields.STATE, fields.CAPACITY_MIN, fields.CAPACITY_MAX, fields.UPPER_ADDRESSES)
     note = (
-        "Lowest and highest over searches with different address bases. Where 'Fails at' is empty, the device may hold "
-        "more: no higher number was tried."
+        "Lowest and highest over searches with different address bases; 'Fails at' is the lowest number that failed in "
+        "one of them. Where it is empty, the device may hold more: no higher number was tried."
     )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:

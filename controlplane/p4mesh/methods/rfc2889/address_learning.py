@@ -91,9 +91,9 @@ class AddressLearning(Addressed[LearningUnit]):
     row_columns = (*Iteration.columns()[:2], retitled(fields.SEARCH, "Search of"), *Iteration.columns()[2:])
     headline = (fields.NUMBER, fields.STATE, fields.RATE_FPS_MIN, fields.RATE_FPS_MAX, fields.UPPER_FPS)
     note = (
-        "Lowest and highest over searches with different address bases, whose capacities may differ. Where 'Fails at' "
-        "is empty, the device may learn faster: no higher rate was tried. A FAIL has no learning rate: it fails at the "
-        "last rate that was tried."
+        "Lowest and highest over searches with different address bases, whose capacities may differ; 'Fails at' is the "
+        "lowest rate that failed in one of them. Where it is empty, the device may learn faster: no higher rate was "
+        "tried. A FAIL has no learning rate: it fails at the last rate that was tried."
     )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:

@@ -161,7 +161,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
             "Errored frames",
             rows,
             f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
-            "oversize frames may be. 'forwarded' is not a failure, nor is a loss of valid frames. Frames "
+            "oversize frames may be, and no loss of valid frames is a failure. Frames "
             "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
             "known by their signature.",
             keys=(fields.FRAME_SIZE_BYTES, fields.LOAD_PCT),
