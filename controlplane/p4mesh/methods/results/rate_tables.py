@@ -100,9 +100,8 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
     rows = [(result, {"state": sweep_state(result)}) for result in results]
     note = (
         "MFR is the highest forwarding rate of all trials, those of the search included; FRMOL is the one at the "
-        "last load of the sweep. Sums over all ports, exact to one frame of each in a trial. Late: the most frames of "
-        "a trial that came after transmission, from queues; no rate counts them, and losses of loads do, because a "
-        "longer trial loses as many more."
+        "last load of the sweep. Sums over all ports. Late: the most frames of a trial that came after transmission, "
+        "from queues; no rate counts them, and losses of loads do, because a longer trial loses as many more."
     )
     note += f" {BUCKET_RATES} {criterion_note(loss_limit_pct)}"
     headline = (fields.MFR_FPS, fields.MFR_OFFERED_PCT, fields.FRMOL_FPS)

@@ -91,7 +91,7 @@ def rare_loss_text(found: RareLoss) -> str:
     corrupted = f", {found.corrupted_frames:,} of them received corrupted" if found.corrupted_frames else ""
     counts = f"{found.lost_frames:,} of {found.frames:,} frames{corrupted}"
     counts += f", 95 % interval {_percent(low)} to {_percent(high)} %"
-    forwarded = f"the device has forwarded {number_text(found.forwarded_pct, 4)} % of line"
+    forwarded = f"{number_text(found.forwarded_pct, 4)} % of line were forwarded in the search"
     if found.independent:
         said = f"loses about {ratio_pct} % of the frames at every load, independent of load ({loads}; {counts})"
         why = f"This is not a lack of capacity: {forwarded}"

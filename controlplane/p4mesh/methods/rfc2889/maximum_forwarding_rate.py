@@ -110,8 +110,8 @@ class MaximumForwardingRate(SearchTest[MaximumRate]):
                 for best in (unit.best,)
             ],
             "MFR is the highest forwarding rate of all trials: those of the search, and the steps from the throughput "
-            "to the maximum offered load, where FRMOL is read. Rates are exact to one frame. Loss at the MFR is that "
-            "of a trial of any length: frames that a queue held back until the transmission was over count as lost. "
+            "to the maximum offered load, where FRMOL is read. Loss at the MFR is that of a trial of any length: "
+            "frames that a queue held back until the transmission was over count as lost. "
             f"{BUCKET_RATES} {FOR_GOOD_NOTE}",
             columns=(*columns[:2], *_AT_MFR, *columns[2:]),
             headline=(fields.STATE, fields.THROUGHPUT_FPS, fields.MFR_FPS, fields.LOAD_PCT, fields.FRMOL_FPS),
