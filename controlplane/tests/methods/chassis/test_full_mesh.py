@@ -87,7 +87,7 @@ def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
     every = rows(outcome, "every_load")
     assert [row["at"] for row in every] == ["10 %", "50 %", "90 %", "throughput"]
     averages = [row["avg_us"] for row in every]
-    assert averages == sorted(averages)  # type: ignore[type-var]
+    assert averages == sorted(averages)
     assert [figure.name for figure in outcome.figures] == ["average_delay", "maximum_delay"]
     (jitter,) = rows(outcome, "jitter_max")
     assert list(jitter) == ["frame_size_bytes", "load_10_us", "load_50_us", "load_90_us", "throughput_us"]
