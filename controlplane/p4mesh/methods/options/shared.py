@@ -395,8 +395,8 @@ def duration_deviation(
         limit_ppm = parameters.integer(SUSTAINED_PPM)
         return (
             f"{text} Queues are watched meanwhile: a load at which one of them fills by more than {limit_ppm} ppm does "
-            "not pass. A bucket of B frames, such as that of a policer, delays no frame: it hides up to B/N of line "
-            "rate from a trial of N frames per port."
+            "not pass, and a longer trial follows one that does not tell. A bucket of B frames, such as that of a "
+            "policer, delays no frame: it hides up to B/N of line rate from a trial of N frames per port."
         )
     return (
         f"{text} An overload that fills the device's buffers more slowly than this loses nothing: with a buffer of Q "

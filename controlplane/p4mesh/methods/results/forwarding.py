@@ -13,6 +13,7 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.layers import LayerCells
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES, interval_cells, loss_interval
+from p4mesh.methods.results.metrics import held_of_excess
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched, SearchRow
@@ -101,8 +102,7 @@ class MeshTrial(SearchRow):
         """Most of the frames that a queue may have held, in percent; 0 where some were missed."""
         if self.watched is None or any(self._missed_frames):
             return 0.0
-        ppm = (self.watched.excess_ppm or 0.0) + self.watched.excess_error_ppm
-        return 100 * ppm / (1_000_000 + ppm)
+        return 100 * held_of_excess((self.watched.excess_ppm or 0.0) + self.watched.excess_error_ppm)
 
     @property
     def forwarding_error_pct(self) -> float:

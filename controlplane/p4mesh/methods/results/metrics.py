@@ -85,9 +85,12 @@ def rate_error(result: TrialResult, rate: T, error: T) -> T:
 
 def held_share(result: TrialResult) -> float:
     """Most of the frames that a queue may have held, which a longer trial loses, 0 to 1; 0 where some were missed."""
-    if result.queues is None or missed_frames(result):
-        return 0.0
-    ppm = result.queues.excess_ppm + result.queues.error_ppm
+    queues = result.queues
+    return 0.0 if queues is None or missed_frames(result) else held_of_excess(queues.excess_ppm + queues.error_ppm)
+
+
+def held_of_excess(ppm: float) -> float:
+    """Share of the frames, 0 to 1, that a queue holds where more come than leave it by so much."""
     return ppm / (_PPM + ppm)
 
 
