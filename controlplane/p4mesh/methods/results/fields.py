@@ -283,7 +283,11 @@ FORWARDING_FPS = _column(
     "forwarding rate (RFC 2285 3.6.1) of the ports that the row is about; each copy of a frame to many counts",
     is_rate=True,
 )
-FORWARDING_ERROR_FPS = _setting("forwarding_error_fps", "Error of Rx", "one frame of each port that the rate is about")
+FORWARDING_ERROR_FPS = _setting(
+    "forwarding_error_fps",
+    "Error of Rx",
+    "a frame of each port that the rate is about, and what a transient, a queue and chance (95 %) leave open",
+)
 FORWARDING_L1_MBPS = _column(
     "forwarding_l1_mbps", "Rx (L1)", "forwarding rate with preamble and gap", like="forwarding_fps"
 )
@@ -392,7 +396,7 @@ MFR_OFFERED_PCT = _setting("mfr_offered_pct", "Oload at MFR", "offered load at t
 FRMOL_FPS = _column(
     "frmol_fps", "FRMOL", "forwarding rate at maximum offered load (RFC 2285 3.6.2)", for_good="frmol_bucket_fps"
 )
-FRMOL_ERROR_FPS = _setting("frmol_error_fps", "Error of FRMOL", "one frame of each port that receives in its trial")
+FRMOL_ERROR_FPS = _setting("frmol_error_fps", "Error of FRMOL", "that of the forwarding rate of its trial")
 FRMOL_BUCKET_FPS = _column(
     "frmol_bucket_fps",
     "FRMOL, bucket of 1,000",
