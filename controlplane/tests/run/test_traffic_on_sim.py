@@ -6,13 +6,18 @@ import csv
 import re
 import shlex
 import struct
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.networks import network, node, parsed, switch
 
 from p4mesh.cli.main import main
+from p4mesh.methods.results.latency_cells import Jitter
+from p4mesh.methods.traffic.classes import Acceptance
+from p4mesh.methods.traffic.results import Counts, Latency, _judgement
 from p4mesh.report.headline import headline_grids
 from p4mesh.run.events import Event, RunStarted, SampleTaken
 from p4mesh.run.options import RunOptions
@@ -519,8 +524,9 @@ def test_loss_of_classes_that_begin_apart_has_an_error(start_ms: float, told: bo
 name: apart
 duration_s: 0.002
 {PHASES}classes:
-  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 60 %, sizes: 64}}
-  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 60 %, sizes: 64, start_ms: {start_ms}}}
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 60 %, sizes: 64, accept: {{loss_ratio: 0.9}}}}
+  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 60 %, sizes: 64, start_ms: {start_ms},
+         accept: {{lost_frames: 1500}}}}
 """)
     topology = parsed(switch(lookup, ports=3))
     run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / "out", 1))
@@ -533,3 +539,31 @@ duration_s: 0.002
     assert told or all(row["loss_ratio"] + row["loss_ratio_error"] == pytest.approx(1) for row in classes)
     (finding,) = [text for text in run.outcome.findings if "more was forwarded at first" in text]
     assert ("is not known of 1 of 1 trials" in finding) is not told
+    # Half of each class is lost, and it is more than the goal if the range is.
+    assert [row["state"] for row in classes] == ["PASS" if told else "FAIL"] * 2
+    assert {row["reason"] for row in classes} == {"" if told else "a longer run may lose up to 1 of the frames"}
+
+
+@pytest.mark.parametrize(
+    ("goal", "error", "state"),
+    [
+        (Acceptance(loss_ratio=Fraction(52, 100)), None, "PASS"),
+        (Acceptance(loss_ratio=Fraction(52, 100)), 1 / 64, "PASS"),
+        (Acceptance(loss_ratio=Fraction(52, 100)), 1 / 32, "FAIL"),
+        (Acceptance(lost_frames=515), 1 / 64, "FAIL"),
+        (Acceptance(lost_frames=516), 1 / 64, "PASS"),
+        (Acceptance(reordered_frames=0), 1 / 2, "PASS"),
+    ],
+)
+def test_a_range_of_the_loss_that_ends_above_the_goal_is_no_pass(
+    goal: Acceptance, error: float | None, state: str
+) -> None:
+    """Of 1,000 frames, 500 were lost; 15.6 more with an error of 1/64."""
+    counts = Counts(
+        tx_frames=1000, expected_frames=1000, rx_frames=500, lost_frames=500, reordered_frames=0, duplicate_frames=0
+    )
+    trial: Any = SimpleNamespace(status=Verdict.PASS)
+    judgement = _judgement(goal, counts, Fraction(1, 2), error, Latency(), Jitter(), trial)
+    assert judgement.state.value == state
+    more = {1 / 64: "0.515625", 1 / 32: "0.53125"}.get(error or 0)
+    assert judgement.reason == ("" if state == "PASS" else f"a longer run may lose up to {more} of the frames")

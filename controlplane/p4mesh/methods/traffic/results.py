@@ -275,7 +275,7 @@ class _Rows:
         jitter = Jitter.of(summary, self._circumstances)
         ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
         error = _loss_ratio_error(counts, result)
-        judgement = _judgement(item.accept, counts, ratio, latency, jitter, result)
+        judgement = _judgement(item.accept, counts, ratio, error, latency, jitter, result)
         return ClassResult(
             run=self._run,
             traffic_class=item.name,
@@ -473,11 +473,12 @@ def _judgement(
     accept: Acceptance | None,
     counts: Counts,
     ratio: Fraction | None,
+    ratio_error: float | None,
     latency: Latency,
     jitter: Jitter,
     result: TrialResult,
 ) -> Judgement:
-    """The verdict on a class and the criteria that it missed."""
+    """The verdict on a class and the criteria that it missed, or that a longer run may miss."""
     if not result.status.trusted:
         return Judgement(result.status, result.reason)
     if accept is None:
@@ -496,8 +497,18 @@ def _judgement(
         for name, found, limit in criteria
         if limit is not None and found is not None and found > limit
     ]
-    if not against:
+    may_lose = [] if ratio is None or ratio_error is None else _may_lose(accept, counts, ratio + Fraction(ratio_error))
+    if not against and not may_lose:
         return Judgement(Verdict.PASS)
+    against += may_lose
     if counts.doubtful_frames:
         against.append(f"{counts.doubtful_frames} of {counts.lost_frames} lost frames may have come late")
     return Judgement(Verdict.FAIL, "; ".join(against))
+
+
+def _may_lose(accept: Acceptance, counts: Counts, most: Fraction) -> list[str]:
+    """The criteria of loss that a run meets whose loss ratio behind a transient may be above them."""
+    frames = round(most * counts.expected_frames)
+    missed = accept.loss_ratio is not None and most > accept.loss_ratio
+    missed = missed or (accept.lost_frames is not None and frames > accept.lost_frames)
+    return [f"a longer run may lose up to {number_text(most)} of the frames"] if missed else []
