@@ -18,7 +18,7 @@ from p4mesh.tester.opening import open_tester
 from p4mesh.tester.plan import Limits, limits_of, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.traffic.arrivals import Poisson
-from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.patterns import Pairs, Rotate
 from p4mesh.traffic.stream import Stream
 
 FINER_BITS = 3
@@ -40,6 +40,28 @@ def test_histograms_share_the_cells_of_the_program(histograms: int, finer_bits: 
     assert len(plan.histograms) == histograms
     assert {found.finer_bits for found in plan.histograms} == {finer_bits}
     assert {rule.finer_bits for rule in plan.histogram_rules} == {finer_bits}
+
+
+@pytest.mark.parametrize("per", HistogramPer)
+def test_rules_select_the_histogram_of_a_flow_and_no_frame_of_others(per: HistogramPer) -> None:
+    """Streams of five flows at two ports, whose numbers are no aligned block."""
+    streams = [
+        Stream(name, 128, Fraction(1000), 10, Rotate(), tx, (4, 5), traffic_class=name)
+        for name, tx in (("s", (1, 2, 3)), ("t", (6, 7)), ("u", (8,)))
+    ]
+    plan = with_histograms(make_plan(streams, LIMITS, dict.fromkeys(range(1, 9), 10**9)), per, (), LIMITS)
+    assert len(plan.histograms) == {"class": 3, "stream": 3, "stream_and_port": 6, "flow": len(plan.flows)}[per.value]
+    for number in range(len(plan.flows) + 3):
+        for port in range(1, 9):
+            named = next((flow for flow in plan.flows if flow.cell % LIMITS.flows == number), None)
+            own = named is not None and (named.rx_port == port if per is HistogramPer.FLOW else port in (4, 5))
+            found = [
+                plan.histograms[rule.histogram]
+                for rule in plan.histogram_rules
+                if rule.port == port and number & rule.mask == rule.flow
+            ]
+            assert len(found) == own, (number, port)
+            assert named is None or named.rx_port != port or named.cell in found[0].cells
 
 
 def test_simulated_time_needs_no_finer_bins_and_a_plan_without_histograms_has_none() -> None:

@@ -120,6 +120,37 @@ def test_a_percentile_of_too_few_frames_has_no_error() -> None:
     assert signed_percentile_error_ticks(counted([3] * 100), Fraction(1)) is None
 
 
+@pytest.mark.parametrize(
+    ("latencies", "independent", "value", "error"),
+    [
+        # Seven frames are the fewest: ranks 4 - 2.6 and 4 + 2.6 are the first and the last.
+        ([*range(1, 8)], None, 4, 3),
+        ([*range(1, 7)], None, 3, None),
+        # Ranks 50 +- 9.8 of 100, on both sides of the middle; the last bin counts, too.
+        ([0] * 50 + [63] * 50, None, 0, 63),
+        ([0] * 49 + [63] * 51, None, 63, 63),
+        # Ranks 40 and 60; of 25 that are independent 13 +- 4.9, each of which stands for four.
+        ([*range(1, 26)] * 4, None, 13, 3),
+        ([*range(1, 26)] * 4, 25, 13, 5),
+    ],
+)
+def test_the_error_of_a_median_reaches_to_the_ranks_that_the_true_one_may_have(
+    latencies: list[int], independent: int | None, value: int, error: int | None
+) -> None:
+    counts = counted(latencies)
+    assert percentile_ticks(counts, Fraction(50)) == value
+    assert percentile_error_ticks(counts, Fraction(50), independent=independent) == error
+
+
+@pytest.mark.parametrize(("shorter", "value"), [(500, "128.5"), (499, "200.5")])
+def test_the_error_reaches_to_the_far_side_of_a_bin(shorter: int, value: str) -> None:
+    """Latencies of 128 or 129 and of 200 or 201 ticks."""
+    counts = [0] * 2048
+    counts[bin_of(128)], counts[bin_of(200)] = shorter, 1000 - shorter
+    assert percentile_ticks(counts, Fraction(50)) == Fraction(value)
+    assert percentile_error_ticks(counts, Fraction(50)) == Fraction("72.5")
+
+
 def test_the_error_is_clipped_to_what_was_measured() -> None:
     counts = [0] * 2048
     counts[bin_of(1000)] = 100

@@ -158,6 +158,13 @@ def test_front_ports_in_loopback_carry_streams_of_their_own() -> None:
         shared_loops(slots, loops[:2], "tofino")
 
 
+def test_the_stream_with_the_most_time_of_a_loop_comes_first_whatever_its_rate() -> None:
+    """7 %, 74 % and 62 % of a loop: the first one goes to the last one's."""
+    loops = (TOFINO_1.loop(), TOFINO_1.loop())
+    slots = [(Fraction(10**7), 64), (Fraction(6 * 10**6), 1518), (Fraction(5 * 10**6), 1518)]
+    assert [loop for _, loop in shared_loops(slots, loops, "tofino")] == [1, 0, 1]
+
+
 def test_one_loop_shares_nothing() -> None:
     slots = [(max_rate_fps(64, 10**10), 64), (max_rate_fps(1518, 10**10), 1518)]
     seeds = seed_counts(slots, TOFINO_1.loop(), "tofino")

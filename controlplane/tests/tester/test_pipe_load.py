@@ -75,8 +75,40 @@ def test_bursts_of_one_port_count_in_the_pipes_of_that_port_and_of_its_receiver(
         load(int(needed) - 10, Pairs(), (17,), (18,), Burst(100))
 
 
-def test_a_port_passes_bursts_of_two_streams_at_its_line_rate() -> None:
-    load(int(LINE_FPS) + 10, Pairs(), (17,), (18,), Burst(100), Burst(100))
+@pytest.mark.parametrize(("size", "longer"), [(64, 64), (128, 128), (128, 256)])
+def test_a_port_passes_bursts_of_two_streams_at_its_line_rate(size: int, longer: int) -> None:
+    """That of the shorter frames."""
+    streams = [
+        Stream(f"s{each}{place}", each, Fraction(10**6), 1000, Pairs(), (17,), (18,), burst=Burst(100))
+        for place, each in enumerate((size, longer))
+    ]
+    needed = LINE_BPS / (8 * (size + 20))
+    require(streams, int(needed) + 10)
+    with pytest.raises(UnsupportedError):
+        require(streams, int(needed) - 10)
+
+
+def require(streams: list[Stream], pipe_fps: int) -> None:
+    """Ask for streams on pipes that pass so many frames/s, with a pass of the loop per second."""
+    wide = Limits.of(load_contract(), 1000, LoopModel(10 * LINE_BPS, 700_000), "tofino")
+    plan = make_plan(streams, wide, RATES)
+    uses = [LoopUse(Fraction(stream.seeds * 10**12), Fraction(0), Fraction(0)) for stream in plan.streams]
+    require_pipe_rates(plan, Pipes(PIPE_OF, pipe_fps), uses, RATES, "tofino")
+
+
+@pytest.mark.parametrize(
+    ("frames", "begins_ns", "together"), [(1001, 99_999, True), (1001, 100_000, False), (1, 0, True)]
+)
+def test_streams_that_follow_each_other_do_not_add_up(frames: int, begins_ns: int, together: bool) -> None:
+    """The last of 1,001 frames at 10 Mfps leaves after 100 us; one frame alone counts with its rate, too."""
+    fps = 10**7
+    first = Stream("first", SIZE, Fraction(fps), frames, Pairs(), (17,), (18,))
+    second = Stream("second", SIZE, Fraction(fps), 5, Pairs(), (19,), (20,), start_offset_ns=(begins_ns,))
+    require([first, second], 2 * fps)
+    with pytest.raises(UnsupportedError) if together else nullcontext():
+        require([first, second], 2 * fps - 10)
+    with pytest.raises(UnsupportedError):
+        require([first, second], fps - 10)
 
 
 @pytest.mark.parametrize(("ports", "fits"), [(8, True), (9, False)])

@@ -101,7 +101,7 @@ def rare_loss(trials: Sequence[CountedTrial], accepted_ratio: Fraction = Fractio
     the same over a wide range of loads, no lack of capacity explains it, whatever the durations.
     """
     found = _unexplained([trial for trial in trials if trial.frames > 0])
-    return found if found is not None and found.ratio > accepted_ratio else None
+    return found if found is not None and found.lost_frames > accepted_ratio * found.frames else None
 
 
 def _unexplained(counted: Sequence[CountedTrial]) -> RareLoss | None:

@@ -180,6 +180,21 @@ def test_losses_that_are_acceptable_are_told_and_are_no_rare_loss() -> None:
     assert outcome.findings[0].startswith(f"{SIZE} B, source ports 1, 2: loses about ")
 
 
+@pytest.mark.parametrize(("acceptable", "told"), [("1", False), ("0.99", True)])
+def test_a_loss_below_the_capacity_is_rare_where_it_is_more_than_acceptable(acceptable: str, told: bool) -> None:
+    """Port 1 carries 60 % of the line; of 5,000 frames at 50 % it loses 50."""
+    most = limited({1: "60", 2: "100", 3: "100", 4: "100"})
+
+    def carry(spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
+        arrived = most.carry_flows(spec, sent)
+        return {key: min(count, sent[key] - sent[key] // 100 * (key[1] == 1)) for key, count in arrived.items()}
+
+    settings = ("scaled_frames=10000", "confirm_factor=1", "search_min_pct=50", "search_initial_pct=50")
+    result, _ = run(FlowMeasurer(carry), f"acceptable_loss_pct={acceptable}", *settings)
+    assert [(row.load_pct, row.tx_frames, row.lost_frames) for row in result.rows if row.port == 1][1] == (50, 5000, 50)
+    assert [row.rare_loss is not None for row in result.ports] == [told, False, False, False]
+
+
 @pytest.mark.parametrize(
     ("settings", "highest_pct", "reason"),
     [

@@ -239,7 +239,8 @@ def test_an_overload_that_loses_nothing_is_no_measurement() -> None:
 
 def test_two_ports_overload_a_third() -> None:
     measurer = FakeMeasurer(wire)
-    run(measurer, 64, "overload_from=two_ports", "search_max_pct=50")
+    result, _ = run(measurer, 64, "overload_from=two_ports", "search_max_pct=50")
+    assert result.throughput.theoretical_pct == 50, "of each line"
     (stream,) = measurer.specs[0].streams
     assert (stream.tx_ports, stream.rx_ports) == ((1, 2), (3,))
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 from support.beds import make_bed
-from support.fakes import FakeMeasurer
+from support.fakes import FakeMeasurer, TrialLog
 from support.published import WHITE_RABBIT
 from support.runs import run_units
 
@@ -31,7 +31,7 @@ from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import ValueList
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import ResetAction, TrialSpec
+from p4mesh.trial.spec import Learning, ResetAction, TrialSpec
 from p4mesh.verdict import Verdict
 
 BED = make_bed()
@@ -110,6 +110,8 @@ def test_the_device_forgets_before_each_iteration_and_never_within_one() -> None
     assert {spec.reset.action for spec in keeping.specs} == {ResetAction.NONE}
     assert (check.reset.action, check.continues) == (ResetAction.NONE, True)
     assert not check.learning.enabled, "the test phase must not teach the device"
+    assert learn.learning == Learning(ports=(2,), wait_ns=0, verify=False), "the test port alone"
+    assert check.restabilise_ns == 0
 
 
 def test_repeated_searches_use_other_addresses_and_report_the_spread() -> None:
@@ -156,6 +158,51 @@ def test_flooded_frames_are_told_apart_by_port() -> None:
     assert (failed.addresses, failed.monitor_flood_frames, failed.learning_flood_frames) == (1561, 61, 0)
 
 
+def test_frames_at_every_port_are_told_apart_and_copies_count_once() -> None:
+    """Of 100 frames 7 come to the monitor, 3 to T and 2 to L as flooded ones, and 4 to L twice."""
+
+    class Flooding(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            if spec.label.startswith("learn"):
+                return result
+            ports = tuple(PortCounts(port, flooded_frames=count) for port, count in ((1, 2), (2, 3), (3, 7), (4, 6)))
+            return replace(result, rx_frames=104, duplicate_frames=4, flooded_frames=18, ports=ports)
+
+    class Twice(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            return replace(result, rx_frames=result.rx_frames + 4, duplicate_frames=4, ports=())
+
+    hundred = ("addresses_max=100",)
+    (unit,), _ = run(AddressCaching(), Flooding(100), *hundred)
+    row = unit.searches[0].rows[0]
+    floods = (row.learning_flood_frames, row.test_flood_frames, row.monitor_flood_frames)
+    assert (floods, row.learning_rx_frames, row.held_addresses, row.verdict) == ((2, 3, 13), 100, 93, Verdict.FAIL)
+    (unit,), _ = run(AddressCaching(), Twice(100), *hundred)
+    row = unit.searches[0].rows[0]
+    assert (row.learning_rx_frames, row.held_addresses, row.verdict) == (100, 100, Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "numbers", "searches"),
+    [
+        (("addresses=sweep", "addresses_end=1000", "addresses_step=300"), 4, 0),
+        (("addresses=sweep_to_capacity", "addresses_end=1000", "addresses_step=300"), 4, 1),
+        ((), 1, 1),
+    ],
+)
+def test_the_iterations_to_come_are_those_of_all_searches(
+    settings: tuple[str, ...], numbers: int, searches: int
+) -> None:
+    test = AddressLearning()
+    parameters = resolve(test.name, test.parameters, settings)
+    goals = test.goals(parameters)
+    expected = numbers * goals[LEARNING_RATE].trials_expected
+    expected += goals["capacity"].trials_expected if searches else 0
+    assert test.iterations_expected(parameters) == expected
+
+
 def rates(unit: AddressUnit) -> dict[int | None, list[float]]:
     """The rates tried per number of addresses."""
     return {
@@ -171,6 +218,7 @@ HUNDRED = ("addresses=sweep", "addresses_start=100", "addresses_end=100")
 def test_the_published_learning_rate_is_a_search_ceiling() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, *REPORT_RATES)
     (result,) = unit.searches
+    assert outcome.findings == ("64 B, 100 addresses: >= 80 frames/s; no more was tried",)
     assert rates(unit) == {100: [20, 60, 80]}
     assert (result.result, result.state, result.at_least) == (80, Verdict.MEASURED, True)
     assert outcome.state is Verdict.MEASURED
@@ -249,6 +297,8 @@ def test_a_device_that_learns_nothing_fails_without_a_rate() -> None:
     assert (unit.searches[0].result, outcome.state) == (None, Verdict.FAIL)
     (row,) = outcome.tables[0].rows
     assert (row["state"], row["rate_fps_min"], row["upper_fps"]) == ("FAIL", None, 20)
+    (in_pct,), _ = run(AddressLearning(), MemoryMeasurer(0), *HUNDRED, "rate_unit=pct", "rate_base_fps=1000")
+    assert rates(in_pct)[100][-1] == 200, "20 % of the base rate is the lowest"
 
 
 def slower_with_more(addresses: int) -> Fraction:
@@ -362,6 +412,10 @@ def test_a_fast_stop_sends_no_more_pieces_after_a_flooded_frame() -> None:
     assert macs == [bytes.fromhex("02f4bc01") + (1 + 200 * number).to_bytes(2, "big") for number in range(7)]
     assert unit.searches[0].result == whole.searches[0].result
     assert any("fast_stop" in text for text in outcome.deviations)
+    assert pieces[1].label == "test 64 B 200 addresses from 201"
+    log = TrialLog(MemoryMeasurer(1200))
+    run(AddressCaching(), log, "fast_stop=true", *settings)
+    assert log.verdicts[:8] == ["MEASURED", *["PASS"] * 6, "FAIL"], "of all pieces until then"
 
 
 def test_the_pieces_of_a_fast_stop_have_all_random_addresses_once() -> None:
@@ -370,6 +424,7 @@ def test_the_pieces_of_a_fast_stop_have_all_random_addresses_once() -> None:
     run(AddressCaching(), measurer, "fast_stop=true", "address_order=random", "addresses_max=1003")
     learn, *pieces = (spec.streams[0].modifiers[0].values for spec in measurer.specs)
     assert isinstance(learn, ValueList) and len(pieces) == 8
+    assert measurer.specs[0].streams[0].source_mac == bytes.fromhex("02f4bc010001")
     assert [value for piece in pieces if isinstance(piece, ValueList) for value in piece.values] == list(learn.values)
 
 

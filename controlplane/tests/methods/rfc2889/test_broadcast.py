@@ -65,13 +65,43 @@ def test_every_port_but_the_source_receives_every_frame() -> None:
     assert result.search.shown.lost_frames == 0
 
 
-def test_one_missing_copy_on_one_port_fails_the_load() -> None:
+@pytest.mark.parametrize("parts", ["throughput", "both"])
+def test_one_missing_copy_on_one_port_fails_the_load_and_no_latency_follows(parts: str) -> None:
     def carry(_: TrialSpec, sent: Counts) -> Counts:
         return {key: count - (key[2] == 18) for key, count in sent.items()}
 
-    result, outcome = run(FlowMeasurer(carry), 64, "parts=throughput")
-    assert (result.search.state, result.search.throughput_pct) == (Verdict.FAIL, None)
+    result, outcome = run(FlowMeasurer(carry), 64, f"parts={parts}")
+    assert (result.search.state, result.search.throughput_pct, result.latency) == (Verdict.FAIL, None, ())
     assert outcome.state is Verdict.FAIL
+    (theory, found) = outcome.figures[0].series
+    assert (theory.theoretical, found.points) == (True, ())
+
+
+def test_the_throughput_alone_has_no_latency_trial_and_is_that_of_the_sending_port() -> None:
+    measurer = FlowMeasurer(lossless)
+    result, outcome = run(measurer, 64, "parts=throughput")
+    assert len(measurer.specs) == result.search.trials == 1 and result.latency == ()
+    assert "port 1 to 17 ports" in outcome.summary
+    assert outcome.tables[0].rows[0]["offered_l1_mbps"] == 1000
+    assert outcome.figures[0].series[1].points == ((64, pytest.approx(1e9 / 672)),)
+
+
+def test_more_copies_than_the_lines_carry_leave_late_ones_out() -> None:
+    """Of 100 frames and 17 copies each, half a frame more than fits the time came late."""
+
+    class Late(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            return replace(result, rx_frames=result.rx_frames + 17, ports=(PortCounts(2, late_frames=34),))
+
+    result, _ = run(Late(lossless), 64, "parts=throughput", "scaled_frames=100")
+    assert result.search.shown.forwarding_fps == pytest.approx((1700 + 17 - 34) * 1e9 / (100 * 672))
+
+
+def test_a_load_at_which_no_frame_fits_sends_one() -> None:
+    measurer = FlowMeasurer(lambda spec, sent: {key: count - 1 for key, count in sent.items()})
+    run(measurer, 64, "scaled_frames=10", "search_min_pct=1", "parts=throughput")
+    assert [spec.streams[0].frame_count for spec in measurer.specs][-1] == 1
 
 
 def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> None:
@@ -136,6 +166,14 @@ def test_latency_is_summed_up_per_device_of_a_chain() -> None:
              for layer, ports in enumerate(LAYERS, 1)]  # fmt: skip
     steps = [later - earlier for earlier, later in pairwise(means)]
     assert [row["increment_us"] for row in stream[1:]] == [None, *map(pytest.approx, steps)]
+    assert [row["samples"] for row in stream] == [170, 50, 40, 40, 40], "10 of each port"
+    halves = replace(BED, ports=tuple(replace(port, attached_to="ab"[port.number > 9]) for port in BED.ports))
+    _, two = run(FlowMeasurer(lossless), 64, bed=halves)
+    devices = [row["device"] for table in two.tables if table.name == "broadcast_latency" for row in table.rows]
+    assert devices == ["all", "a", "b"] * 2
+    assert [table.name for table in two.tables if table.detail][:3] == [
+        f"broadcast_latency_{each}" for each in ("ports", "variation", "definitions")
+    ]
     one_device = next(table for table in run(FlowMeasurer(lossless), 64)[1].tables if table.name == "broadcast_latency")
     assert {row["device"] for row in one_device.rows} == {"all"}
 
@@ -158,12 +196,25 @@ def test_latency_trials_that_cannot_be_trusted_are_no_silent_gap() -> None:
     assert [text for text in outcome.findings if "latency of a single frame: tester under-delivered" in text]
 
 
-def test_a_copy_that_is_lost_in_a_latency_trial_is_a_finding_with_its_port() -> None:
-    def carry(spec: TrialSpec, sent: Counts) -> Counts:
-        return {key: count - (key[2] == 18 and count == 1) for key, count in sent.items()}
+@pytest.mark.parametrize(
+    ("ports", "lost"), [((9,), "1 copy was lost, on port 9"), ((9, 12), "2 copies were lost, on ports 9,12")]
+)
+def test_a_copy_that_is_lost_in_a_latency_trial_is_a_finding_with_its_port(ports: tuple[int, ...], lost: str) -> None:
+    """The other ports have a latency."""
 
-    _, outcome = run(FlowMeasurer(carry), 64)
-    assert "64 B, latency of a single frame: 1 copy was lost, on port 18" in outcome.findings
+    class Lossy(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            flows = [replace(flow, latency=flow.latency if flow.rx_frames else None) for flow in result.flows]
+            return replace(result, flows=tuple(flows))
+
+    def carry(spec: TrialSpec, sent: Counts) -> Counts:
+        return {key: count - (key[2] in ports and count == 1) for key, count in sent.items()}
+
+    result, outcome = run(Lossy(carry), 64)
+    assert f"64 B, latency of a single frame: {lost}" in outcome.findings
+    shown = [row.port for row in result.latency if row.mode == "single frame"]
+    assert shown == [port for port in range(2, 19) if port not in ports]
 
 
 def test_frames_that_come_back_to_the_source_are_a_finding_and_those_at_unused_ports_are_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support.beds import GIGABIT, make_bed
@@ -11,10 +12,11 @@ from support.fakes import FlowMeasurer, lossless
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.measurement.counts import PortCounts
+from p4mesh.measurement.counts import PortCounts, QueueTrend, Transient, Trend
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl
+from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -76,6 +78,9 @@ def test_source_1_alternates_and_source_2_fills_the_congested_port() -> None:
     assert split.rate_fps == steady.rate_fps == Fraction(10**9, 8 * 84)
     assert result.congested_tx_frames == 3 * result.uncongested_tx_frames
     assert result.alone_loss_pct == 0
+    few = run(queue_at_c, 4, 64, "duration_ms=0.33936", "block_ports=1,2,3,4")
+    assert few[2].specs[1].streams[0].frame_count == 504, "an even number"
+    assert few[0].congested_bucket_fps == 0, "1,000 frames of each source may be forgiven"
 
 
 def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() -> None:
@@ -89,6 +94,7 @@ def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() ->
 def test_loss_at_the_uncongested_port_is_head_of_line_blocking() -> None:
     result, outcome, _ = run(blocking)
     assert result.uncongested_loss_pct == BLOCKING_U_PCT
+    assert (result.uncongested_tx_frames, result.uncongested_rx_frames) == (3000, 2250)
     # The normal approximation of its sampling error.
     assert result.uncongested_loss_error_pct == pytest.approx(
         196 * (0.25 * 0.75 / result.uncongested_tx_frames) ** 0.5, rel=0.05
@@ -163,8 +169,9 @@ def test_blocks_of_any_ports() -> None:
     ],
 )
 def test_ports_that_form_no_blocks_are_refused(settings: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message) as refused:
         run(queue_at_c, 8, 64, *settings)
+    assert message != "every port must exist" or refused.value.hint == "ports are 1 to 8"
 
 
 def test_the_offered_load_of_each_source_is_shown() -> None:
@@ -178,3 +185,122 @@ def test_sources_that_start_apart_are_a_finding_with_the_frames_that_it_adds() -
     _, outcome, _ = run(queue_at_c, skew_ns=3_100_000)
     assert any("started 3,100 us apart" in text and "2,306 frames more" in text for text in outcome.findings)
     assert run(queue_at_c)[1].findings == ()
+
+
+class Answering(FlowMeasurer):
+    """The first trial loses nothing; of those with congestion, C loses so much, and results come with changes."""
+
+    def __init__(self, lost_c: int, *changes: dict[str, Any]) -> None:
+        def carry(spec: TrialSpec, sent: Counts) -> Counts:
+            return {key: count - lost_c * (key[0] == "steady1") for key, count in sent.items()}
+
+        super().__init__(carry)
+        self.changes = changes
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec, note)
+        place = min(len(self.specs) - 2, len(self.changes) - 1)
+        return result if len(spec.streams) == 1 or place < 0 else replace(result, **self.changes[place])
+
+
+QUEUED = {"queues": QueueTrend(Trend.FILLING, 500_000.0)}
+BURST = Transient(ends_ns=1_008_000, over=True, frames=400, hidden_frames=10)
+FRAME_FPS = 1e9 / (6000 * 672)
+"""One frame of a trial: 6,000 frames of 64 bytes of each source at 1 Gbit/s."""
+
+
+@pytest.mark.parametrize(
+    ("lost", "changes", "received", "missed", "error"),
+    [
+        # 1.96 standard deviations of 3,000 of 9,000 frames, sqrt(3000 x 2 / 3), and one frame cut at the end.
+        (3000, {}, 6000, 3000, 88 + 1),
+        # 500 were in the queue when the transmission was over: full queues leave nothing to chance.
+        (2500, {"ports": (PortCounts(4, rx_frames=6500, late_frames=500),), **QUEUED}, 6000, 3000, 1),
+        # 400 were let through at first, which took a quarter of the time; the rate is that of the other three.
+        (2600, {"ports": (PortCounts(4, early_frames=400),), "transient": BURST}, 6000, 3000, (2 + 10) * 4 / 3),
+        # More than the line carries in the time: the device held back its sources, and nothing is lost.
+        (0, {"ports": (PortCounts(4, rx_frames=9000, late_frames=700),)}, 8300, 0, 1),
+        (3000, {"ports": (PortCounts(4, rx_frames=6000, late_frames=500),)}, 6000, 3000, 88 + 1),
+    ],
+)
+def test_frames_of_the_congested_port_that_a_longer_trial_loses_are_in_no_rate(
+    lost: int, changes: dict[str, Any], received: int, missed: int, error: float
+) -> None:
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Answering(lost, changes), 64, "scaled_frames=6000")
+    assert result.congested_fps == pytest.approx(received * FRAME_FPS)
+    assert result.congested_bucket_fps == pytest.approx((received - 2 * 1000) * FRAME_FPS), "1,000 of each source"
+    assert result.congested_loss_pct == pytest.approx(100 * missed / 9000)
+    assert result.congested_bucket_pct == pytest.approx(100 * (missed + 2000) / 9000)
+    assert result.block_error_fps == pytest.approx(error * FRAME_FPS, rel=0.01)
+    assert (result.congested_tx_frames, result.congested_rx_frames) == (9000, 9000 - lost)
+    assert (result.uncongested_fps, result.uncongested_bucket_pct) == (pytest.approx(3000 * FRAME_FPS), 100 / 3)
+
+
+def test_a_trial_whose_queue_to_the_uncongested_port_fills_is_repeated_longer() -> None:
+    """200 of 3,000 frames wait for U and none is lost: four times as long, then sixteen, until it is told."""
+    waits = {"ports": (PortCounts(3, rx_frames=3000, late_frames=200),), **QUEUED}
+    measurer = Answering(0, waits, waits, {})
+    run_unit(TEST, make_bed(behind="aaaa"), measurer, 64, "scaled_frames=6000")
+    counts = [spec.streams[0].frame_count for spec in measurer.specs]
+    assert counts == [6000, 6000, 24_000, 96_000]
+    measurer = Answering(0, waits)
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), measurer, 64, "scaled_frames=6000")
+    most = MOST_LENGTHENING * 6000
+    assert measurer.specs[-1].streams[0].frame_count == most and measurer.specs[-2].streams[0].frame_count < most
+    assert (result.head_of_line_blocking, result.uncongested_rx_frames) == ("yes", most // 2)
+    assert result.uncongested_loss_pct == pytest.approx(100 * 200 / (most // 2)), "it is lost in a longer one"
+    measurer = Answering(0, waits)
+    run_unit(TEST, make_bed(behind="aaaa"), measurer, 64, "duration_ms=1")
+    assert len(measurer.specs) == 2, "a length that was asked for stays"
+
+
+@pytest.mark.parametrize(("paused", "blocking"), [(1, "inconclusive"), (2, "no")])
+def test_a_trial_that_pause_frames_cut_short_is_back_pressure(paused: int, blocking: str) -> None:
+    """Where source 1 was held back, so were its frames to the uncongested port."""
+    held = {"status": Verdict.INVALID, "reason": "95 % offered", "ports": (PortCounts(paused, pause_frames=7),)}
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Answering(0, held), 64, "scaled_frames=6000")
+    assert (result.head_of_line_blocking, result.back_pressure, result.state) == (blocking, "yes", Verdict.PASS)
+    assert result.reason == "flow control: 7 PAUSE frames to the sources; 95 % offered"
+    assert result.pressure == ""
+    broken = {**held, "ports": (PortCounts(3, pause_frames=7),)}
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Answering(0, broken), 64, "scaled_frames=6000")
+    assert (result.head_of_line_blocking, result.back_pressure) == ("inconclusive", "inconclusive")
+    assert (result.state, result.reason) == (Verdict.INVALID, "95 % offered")
+
+
+def test_a_transient_to_the_uncongested_port_is_a_loss() -> None:
+    """30 of 3,000 frames were let through at first."""
+    burst = {"ports": (PortCounts(3, early_frames=30),), "transient": BURST}
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Answering(0, burst), 64, "scaled_frames=6000")
+    assert (result.uncongested_loss_pct, result.uncongested_fps) == (1, pytest.approx(2970 * FRAME_FPS))
+    assert (result.head_of_line_blocking, result.state) == ("yes", Verdict.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("lost", "changes", "back_pressure", "told"),
+    [
+        (0, {}, "yes", "a buffer that holds the overload, 3000 frames, looks like back pressure"),
+        (0, QUEUED, "no", "no back pressure, but a buffer that holds the overload: not sustained"),
+        (1, {}, "no", ""),
+        (1, QUEUED, "no", ""),
+    ],
+)
+def test_no_loss_and_no_pause_frame_may_be_a_buffer(
+    lost: int, changes: dict[str, Any], back_pressure: str, told: str
+) -> None:
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Answering(lost, changes), 64, "scaled_frames=6000")
+    assert told in result.pressure and bool(result.pressure) == bool(told)
+    assert result.back_pressure == back_pressure
+
+
+def test_what_each_source_offers_is_shown_by_itself() -> None:
+    """Source 2 sends a quarter less than it was asked to."""
+
+    class Slow(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            flows = [replace(flow, tx_frames=4500) if flow.tx_port == 2 else flow for flow in result.flows]
+            return replace(result, flows=tuple(flows))
+
+    result, _ = run_unit(TEST, make_bed(behind="aaaa"), Slow(lossless), 64, "scaled_frames=6000")
+    assert (result.split_pct, result.steady_pct) == (100, 75)

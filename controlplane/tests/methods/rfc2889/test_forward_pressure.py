@@ -13,7 +13,7 @@ from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossle
 from support.runs import run_unit, run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.measurement.counts import PortCounts
+from p4mesh.measurement.counts import PortCounts, Transient
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, Method, TrialNote
 from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
@@ -300,6 +300,83 @@ def test_the_shortest_gap_is_a_check_of_its_own(
     assert row["short_gap"] is None
 
 
+@pytest.mark.parametrize(
+    ("settings", "spacing_ns", "gap_ns", "error_ns", "shown"),
+    [
+        # 520 bytes take 4,160 ns, less 100 ppm by a clock that is known to 50 ppm; a slot of 532 takes 4,255.574 ns.
+        ((), 4255.574, 95.990, 1 + 0.208, "no"),
+        ((), 4254.37, 94.786, 1 + 0.208, "no"),
+        ((), 4254.35, 94.766, 1 + 0.208, "yes"),
+        # A clock that is not known may be 100 ppm off.
+        (("clock_calibration=false",), 4255.574, 95.574, 1 + 0.416, "no"),
+        (("clock_calibration=false",), 4254.58, 94.58, 1 + 0.416, "no"),
+        (("clock_calibration=false",), 4254.56, 94.56, 1 + 0.416, "yes"),
+    ],
+)
+def test_the_gap_of_a_fast_clock_is_measured_by_that_clock(
+    settings: tuple[str, ...], spacing_ns: float, gap_ns: float, error_ns: float, shown: str
+) -> None:
+    class Spaced(OverloadedMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec, note), ports=(PortCounts(2, min_spacing_ns=spacing_ns),))
+
+    (row,) = measured(Spaced(20, 100), (512,), "scaled_frames=100000", *settings).tables[0].rows
+    assert row["min_rx_gap_ns"] == pytest.approx(gap_ns, abs=0.003)
+    assert row["min_rx_gap_error_ns"] == pytest.approx(error_ns, abs=0.001)
+    assert row["short_gap"] == shown
+
+
+@pytest.mark.parametrize(("resolution_ns", "shown"), [(96, "no"), (97, None), (100, None)])
+def test_stamps_coarser_than_the_gap_do_not_tell_whether_it_is_short(resolution_ns: int, shown: str | None) -> None:
+    """96 bits at 1 Gbit/s."""
+    stamped = replace(bed(), stamps=TimeStamps(Fraction(resolution_ns)))
+    _, outcome = run_units(ForwardPressure(), stamped, SpacingMeasurer(672), (64,), "clock_calibration=false")
+    assert outcome.tables[0].rows[0]["short_gap"] == shown
+
+
+@pytest.mark.parametrize(("frames", "slot_bytes"), [(2, "175/2"), (1, None), (0, None)])
+def test_two_frames_have_a_distance(frames: int, slot_bytes: str | None) -> None:
+    """700 ns are 87.5 bytes at 1 Gbit/s."""
+    few = FlowMeasurer(lambda _, sent: dict.fromkeys(sent, frames), Fraction(700))
+    result, outcome = run_unit(ForwardPressure(), bed(), few, 64, "clock_calibration=false")
+    assert (result.slot_bytes, result.by_arrival) == (slot_bytes, True)
+    assert result.loss_pct == pytest.approx(100 - 100 * frames / result.tx_frames)
+    assert "does not tell when frames arrive" not in outcome.tables[0].note
+    blind, told = run_unit(ForwardPressure(), bed(), FlowMeasurer(lossless), 64, "clock_calibration=false")
+    assert (blind.slot_bytes, blind.by_arrival) == (None, False)
+    assert "does not tell when frames arrive" in told.tables[0].note
+    note = measured(FlowMeasurer(lossless), (64,)).tables[0].note
+    assert "The clock was not measured: " in note, "without arrivals"
+
+
+def test_frames_of_a_transient_are_in_no_rate() -> None:
+    """10 frames more came in the first half of the time, and 4 more may have."""
+
+    class Bursty(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            burst = Transient(spec.duration_ns // 2, over=True, frames=10, hidden_frames=4)
+            return replace(super().measure(spec, note), transient=burst)
+
+    settings = ("clock_calibration=false", "scaled_frames=1000")
+    result, _ = run_unit(ForwardPressure(), bed(), Bursty(lossless), 64, *settings)
+    seconds = result.tx_frames / result.offered_fps
+    assert result.forwarding_fps == pytest.approx((result.tx_frames - 10) / seconds)
+    assert result.forwarding_error_fps == pytest.approx(2 * (2 + 4) / seconds, rel=1e-4)
+    assert result.loss_pct == pytest.approx(1000 / result.tx_frames)
+
+
+def test_a_trial_that_cannot_be_trusted_tells_nothing_of_the_clock() -> None:
+    class Broken(OverloadedMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            is_long = spec.streams[0].frame_size_bytes == 1518
+            return replace(result, status=Verdict.INVALID, reason="no link") if is_long else result
+
+    outcome = measured(Broken(20, 50), (64, 512, 1518))
+    assert "The clock was not measured: fewer than three sizes" in outcome.tables[0].note
+    assert outcome.findings == ("1518 B: no link",)
+
+
 def test_the_ports_are_parameters() -> None:
     measurer = SpacingMeasurer(None)
     test = ForwardPressure()
@@ -328,8 +405,9 @@ def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
 
 
 def test_a_port_that_cannot_send_the_short_gap_is_not_supported() -> None:
-    with pytest.raises(UnsupportedError, match="its shortest gap is 96 bits"):
+    with pytest.raises(UnsupportedError, match="its shortest gap is 96 bits, the test needs 88") as refused:
         ForwardPressure().check(bed(96), resolve("t", ForwardPressure().parameters, ()))
+    assert "set ifg_bits: 88 for this" in str(refused.value.hint)
 
 
 def load_at_mfr(result: MaximumRate) -> float:

@@ -11,6 +11,7 @@ from support.latency_bench import bed, rows, run, wires
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.rfc2544.latency import Latency
+from p4mesh.methods.rfc2889 import mesh_latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.tester.contract import load_contract
@@ -22,6 +23,9 @@ _PARTS = ("throughput", "latency", "forwarding")
 
 def test_mesh_tests_show_latency_at_the_throughput_and_at_every_load() -> None:
     _, outcome = run(FullyMeshed(), bed(), constant(2000.0), 64, "latency_definition=FILO", "sweep_step_pct=50")
+    shown = {table.name: table.detail for table in outcome.tables if table.name.startswith("latency")}
+    assert not shown["latency_throughput"]
+    assert all(shown[name] for name in ("latency_sweep", "latency_sweep_variation", "latency_throughput_definitions"))
     (row,) = rows(outcome, "latency_throughput")
     assert (row["definition"], row["avg_us"]) == ("FILO", 2.512)
     assert [row["load_pct"] for row in rows(outcome, "latency_sweep")] == [10.0, 60.0, 100.0]
@@ -42,6 +46,13 @@ def test_flows_are_kept_at_the_throughput_and_at_every_load_where_each_needs_a_c
     assert keys["latency_sweep"] == ("frame_size_bytes", "load_pct", "calibrated")
 
 
+@pytest.mark.parametrize(("most", "kept"), [(2, True), (1, False)])
+def test_a_report_shows_pairs_of_ports_up_to_a_number(most: int, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mesh_latency, "MOST_FLOWS_SHOWN", most)
+    measurer, _ = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput")
+    assert measurer.specs[-1].per_flow is kept
+
+
 def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
     measurer, plain = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput")
     assert {spec.histograms for spec in measurer.specs} == {None}
@@ -49,6 +60,8 @@ def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
     assert "p99_us" not in {column.key for column in table.columns}
     measurer, counted = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput", "latency_percentiles=true")
     assert [spec.histograms for spec in measurer.specs] == [None, HistogramPer.FLOW], "of the trial for latency"
+    swept = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=forwarding", "sweep_start_pct=100")[1]
+    assert len(rows(swept, "latency_sweep")) == 1, "without a search"
     (row,) = rows(counted, "latency_throughput")
     assert (row["p50_us"], row["p99_9_us"]) == (2.0, 2.0) and "p99_9_error_us" in row
     (table,) = (table for table in counted.tables if table.name == "latency_throughput_variation")

@@ -83,6 +83,33 @@ def test_traffic_between_devices_crosses_the_uplink_only() -> None:
     assert found.theoretical_pct == pytest.approx(100 / 3)
 
 
+@pytest.mark.parametrize(
+    ("local", "uplink_bps", "load_pct", "lines"),
+    [
+        # Each of three ports sends three fifths of its frames across: 1.8 lines each way, and 1.2 stay.
+        (True, GIGABIT, Fraction(100 * 5, 9), Fraction(2 * 22, 10)),
+        (True, 10 * GIGABIT, 100, 6),
+        (False, GIGABIT, Fraction(100, 3), 2),
+        (False, GIGABIT // 2, Fraction(100, 6), 1),
+        (False, 10 * GIGABIT, 100, 6),
+    ],
+)
+def test_the_uplink_limits_the_load_and_what_is_forwarded(
+    local: bool, uplink_bps: int, load_pct: Fraction, lines: Fraction
+) -> None:
+    on, test = bed(6, devices=2, uplink_bps=uplink_bps), MultipleDevices()
+    settings = (f"local_traffic={str(local).lower()}", "parts=forwarding", "sweep_start_pct=100")
+    mesh = test.mesh(on, resolve(test.name, test.parameters, settings))
+    assert (mesh.theoretical_pct, mesh.forwarding_limit_lines) == (load_pct, lines)
+    _, outcome = run_unit(test, on, FakeMeasurer(output_limited), 64, *settings)
+    (row,) = next(table for table in outcome.tables if table.name == "forwarding_rate").rows
+    shown = (row["uplink_mbps"], row["local_traffic"], row["theoretical_pct"])
+    assert shown == (uplink_bps / 10**6, "on" if local else "off", float(load_pct))
+    assert row["theoretical_fps"] == pytest.approx(float(lines * max_rate_fps(64, GIGABIT)))
+    keys = [column.key for table in outcome.tables[:1] for column in table.columns]
+    assert keys.count("theoretical_pct") == keys.count("theoretical_fps") == 1 and "mfr_fps" in keys
+
+
 def test_local_traffic_is_the_full_mesh() -> None:
     _, specs = measure(
         MultipleDevices(),
