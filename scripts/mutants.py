@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
 import random
@@ -93,6 +94,8 @@ class Mutation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Print survivors as they are found, and the scores."""
+        for file in self._files:
+            importlib.import_module(_module_of(file))  # the tests may import it as late as in their forks
         tests_of = self._tests_of_lines(session)
         chosen: list[Mutant] = []
         for file in self._files:
@@ -222,10 +225,14 @@ def _run(session: pytest.Session, tests: Sequence[int], mutant: Mutant | None = 
 
 def _exchange_code(mutant: Mutant) -> None:
     """Give the functions of the module their code in the mutant: whoever has imported them has it, too."""
-    name = ".".join(mutant.file.relative_to(PACKAGE.parent).with_suffix("").parts)
     code = dict(_codes_in(compile(mutant.text, str(mutant.file), "exec", dont_inherit=True)))
-    for function in _functions_of(sys.modules[name], str(mutant.file)):
+    for function in _functions_of(sys.modules[_module_of(mutant.file)], str(mutant.file)):
         function.__code__ = code[function.__qualname__]
+
+
+def _module_of(file: Path) -> str:
+    """Name of the module that a file is."""
+    return ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _codes_in(code: CodeType, outer: str = "") -> Iterator[tuple[str, CodeType]]:

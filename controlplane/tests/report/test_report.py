@@ -26,17 +26,21 @@ from p4mesh.report.grids import MOST_ROWS, grid_of
 from p4mesh.report.headline import headline_grids, is_whole_on_cover, key_numbers
 from p4mesh.report.html import page
 from p4mesh.report.line_charts import line_chart
+from p4mesh.report.pacing import pacing_table
 from p4mesh.report.paper import parts_of
 from p4mesh.report.pdf import pdf, vega_for_paper
 from p4mesh.report.publish import document_of
 from p4mesh.report.run_document import run_document
 from p4mesh.report.search_paths import search_chart
+from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.report.suite_document import SuiteTest, suite_document
 from p4mesh.report.text import outcome_text
 from p4mesh.report.vega_script import vega_script
 from p4mesh.report.verdict import badge, statement_of
 from p4mesh.run import RunOptions, run, run_suite
+from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import read_run
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.verdict import Verdict
 
 WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
@@ -554,3 +558,70 @@ def test_an_error_in_the_unit_of_its_number_stands_behind_it(unit: str, error: f
     assert len(found.heads) == (2 if unit.startswith("+-") else 3)
     alone = grid_of(Table("r", "R", columns[:2], rows))
     assert [row.cells for row in alone.rows] == [("64", "17.50"), ("128", "-")]
+
+
+def stored(*streams: dict[str, Any], **result: Any) -> StoredTrial:
+    return StoredTrial("u", 0, 100.0, Verdict.PASS, {"streams": list(streams)}, result)
+
+
+def test_pacing_is_the_worst_of_all_trials_of_a_frame_size() -> None:
+    def paced(stream: str, seeds: int, rate_error: float, rest: float) -> dict[str, Any]:
+        names = ("round_ns", "loop_share_pct", "rate_step_ppm", "departure_error_ns", "start_offset_error_ns")
+        return {"stream": stream, "seeds": seeds, "rate_error_ppm": rate_error, **dict.fromkeys(names, rest)}
+
+    short, long = {"name": "a", "frame_size_bytes": 64}, {"name": "b", "frame_size_bytes": 1518}
+    trials = [
+        stored(long, short, start_skew_ns=5, pacing=[paced("b", 1, 0.5, 7.0), paced("a", 3, -2.0, 4.0)]),
+        stored(short, start_skew_ns=9, pacing=[paced("a", 2, 1.0, 6.0)]),
+        stored(short, start_skew_ns=99),
+    ]
+    table = pacing_table(trials)
+    assert table is not None and pacing_table(trials[2:]) is None
+    assert [list(row.values()) for row in table.rows] == [
+        [64, 3, 6.0, 6.0, 6.0, 2.0, 6.0, 9, 6.0],
+        [1518, 1, 7.0, 7.0, 7.0, 0.5, 7.0, 5, 7.0],
+    ]
+
+
+CONFIG = {
+    "ports": [{"number": 1, "rate_bps": 10**9}, {"number": 2, "rate_bps": 10**8}, {"number": 3, "rate_bps": 10**9}],
+    "time_stamps": {"kind": StampKind.FIRST_BIT.value},
+    "parameters": [{"name": "latency_definition", "value": "FILO"}],
+}
+
+
+def stream_of(size: int, *rx_ports: int, **more: Any) -> dict[str, Any]:
+    return {"name": "s", "frame_size_bytes": size, "tx_ports": [1], "rx_ports": list(rx_ports), **more}
+
+
+def test_figures_have_the_latency_of_the_tables_where_all_frames_allow_it() -> None:
+    """A frame of 128 bytes takes 10.24 us at 100 Mbit/s, one of 132 takes 10.56 us."""
+    trial = stored(stream_of(128, 2))
+    shown = ShownLatency(CONFIG, [trial])
+    assert (shown.name, shown.note) == ("FILO", "")
+    assert (shown.shift_ns(trial, {}), shown.shift_ns(trial, {"added_bytes": 4})) == (10_240, 10_560)
+    for other in (stream_of(128, 2, 3), stream_of(128, 9), stream_of(128, 2, sizes_in_turn_bytes=[64, 128])):
+        mixed = ShownLatency(CONFIG, [trial, stored(other)])
+        assert (mixed.name, mixed.shift_ns(trial, {})) == ("FIFO", 0)
+        assert mixed.note.startswith("Latency is FIFO, not FILO as in the tables")
+        assert shown.shift_ns(stored(other), {}) == 0
+    software = ShownLatency({**CONFIG, "time_stamps": {"kind": StampKind.SOFTWARE.value}}, [trial])
+    assert (software.shift_ns(trial, {}), software.note) == (0, "")
+    of_file = {**CONFIG, "parameters": [], "traffic": {"latency_definition": "LIFO"}}
+    assert ShownLatency(of_file, [trial]).shift_ns(trial, {}) == -1024
+    assert ShownLatency({**CONFIG, "parameters": []}, [trial]).name == "FIFO"
+
+
+def test_statistics_move_with_each_latency() -> None:
+    bins = {"low_ns": [1, 4], "high_ns": [3, 9], "counts": [2, 1]}
+    latency = {"min_ns": 2.0, "max_ns": 8.0, "sum_ns": 13.0, "count": 3, "percentiles_ns": [(50, 3.0)], "bins": bins}
+    assert moved(latency, 10) == {
+        "min_ns": 12,
+        "max_ns": 18,
+        "sum_ns": 43,
+        "count": 3,
+        "percentiles_ns": [(50, 13)],
+        "bins": {"low_ns": [11, 14], "high_ns": [13, 19], "counts": [2, 1]},
+    }
+    bare = {"min_ns": 2.0, "max_ns": 8.0, "sum_ns": 13.0, "count": 3}
+    assert moved(bare, -1) == {"min_ns": 1, "max_ns": 7, "sum_ns": 10, "count": 3, "percentiles_ns": []}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.live_page import TOKEN, LivePage, serving
@@ -19,6 +20,8 @@ from support.networks import TOPOLOGIES
 from p4mesh import RunOptions, run
 from p4mesh.cli.main import main
 from p4mesh.run.options import ARGUMENT
+from p4mesh.server.metrics import metrics_text
+from p4mesh.server.run_view import RunView
 
 BACK_TO_BACK = TOPOLOGIES / "back-to-back.yaml"
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"
@@ -460,3 +463,36 @@ def test_prometheus_reads_the_state_and_the_trials_of_every_run(page: LivePage) 
     (trials,) = [line for line in lines if line.startswith(f"p4mesh_trials{{{about}}} ")]
     assert int(trials.rpartition(" ")[2]) > 0
     assert any('run="damaged"' in line and 'state="damaged"' in line for line in lines)
+
+
+def test_prometheus_has_the_last_look_at_each_trial_that_runs() -> None:
+    """100 frames took 250 us in all: 2.5 us on the average."""
+
+    class Running(RunView):
+        def __init__(self) -> None:
+            pass
+
+        def summary(self) -> dict[str, Any]:
+            last = {"tx_frames": 120, "rx_frames": 110, "latency_sum_ns": 250_000, "latency_max_ns": 4_000}
+            looks = [{**last, "tx_frames": 7, "latency_frames": 5}, {**last, "latency_frames": 100}]
+            silent = {**last, "latency_frames": 0}
+            live = [{"unit": "a", "trial": 3, "looks": looks}, {"unit": "b", "trial": 0, "looks": [silent]}]
+            about = {"name": "r", "test": "t", "topology": "w", "target": "sim", "state": "running"}
+            return {**about, "verdict": None, "trials": 4, "live": [*live, {"unit": "c", "trial": 1, "looks": []}]}
+
+    lines = [line for line in metrics_text([Running()]).splitlines() if not line.startswith("#")]
+    about = 'run="r",test="t",topology="w",target="sim"'
+    first, second = (f'{about},unit="{unit}",trial="{trial}"' for unit, trial in (("a", 3), ("b", 0)))
+    assert sorted(lines) == sorted(
+        [
+            f'p4mesh_state{{{about},state="running",verdict=""}} 1',
+            f"p4mesh_trials{{{about}}} 4",
+            *(
+                f"p4mesh_{name}_frames{{{where}}} {n}"
+                for where in (first, second)
+                for name, n in (("tx", 120), ("rx", 110))
+            ),
+            f"p4mesh_avg_us{{{first}}} 2.5",
+            f"p4mesh_max_us{{{first}}} 4.0",
+        ]
+    )
