@@ -11,12 +11,14 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counting import count
+from p4mesh.measurement.counts import MessageCounts, MessageTime
 from p4mesh.measurement.departures import READ_ERROR_TICKS, Window, window
 from p4mesh.target.base import MacCounts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.opening import open_tester
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.tester.reading import Reading
@@ -26,6 +28,7 @@ from p4mesh.traffic.stream import Burst, Stream
 
 PORTS = (1, 2, 3, 4)
 FRAMES = 300
+LIMITS = Limits.of(load_contract(), 4, LoopModel(100 * 10**9, 500_000), "sim")
 MESH = Stream("mesh", 64, Fraction(100_000), FRAMES, FullMesh(), PORTS, PORTS)
 
 
@@ -61,8 +64,7 @@ def forged(plan: Any, counters: dict[tuple[int, str], int], **columns: dict[int,
 
 
 def planned(*streams: Stream) -> Any:
-    limits = Limits.of(load_contract(), 4, LoopModel(100 * 10**9, 500_000), "sim")
-    return make_plan(streams, limits, dict.fromkeys(PORTS, 10**9))
+    return make_plan(streams, LIMITS, dict.fromkeys(PORTS, 10**9))
 
 
 def test_frames_to_many_that_come_back_to_their_source_are_flooded() -> None:
@@ -263,3 +265,39 @@ def test_damaged_frames_are_corrupted_ones_where_the_check_covers_the_payload(
     reading = replace(forged(plan, {(2, "damaged"): 8}), macs=macs, check_covers_payload=covers_payload)
     found = {port.port: (port.damaged_frames, port.corrupted_frames) for port in count(plan, reading, 4).ports}
     assert found == {1: (0, 0), 2: (damaged, corrupted), 3: (0, 0), 4: (0, 0)}
+
+
+def test_a_flow_has_its_copies_its_last_gap_and_the_frames_behind_the_last_one_that_came() -> None:
+    """18 came, 3 of them copies; number 7 of 2^32 is next, though 2^32 + 2^31 + 10 were sent: 2^31 + 3 are missing."""
+    plan = planned(Stream("s", 64, Fraction(1000), 20, Pairs(), (1, 3), (2, 4)))
+    first, second = plan.flows
+    sent = {first.sequence_cell: (1 << 32) + (1 << 31) + 10, second.sequence_cell: 20}
+    reading = forged(plan, {}, flow_sequence=sent, frames={first.cell: 15, second.cell: 20}, duplicates={first.cell: 3},
+                     next_sequence={first.cell: 7, second.cell: 20}, last_gap_time={first.cell: 250})  # fmt: skip
+    found = [
+        (flow.rx_frames, flow.duplicate_frames, flow.last_gap_tx_ns, flow.tail_lost_frames)
+        for flow in count(plan, reading, 3200, per_flow=True).flows
+    ]
+    assert found == [(18, 3, 800, (1 << 31) + 3), (20, 0, None, 0)]
+
+
+def test_messages_that_were_sent_and_are_not_complete_are_damaged_and_times_are_nanoseconds() -> None:
+    """Ticks of 4 ns. Of 10 messages to port 2, 7 came whole, and none of the 3 messages to port 4."""
+    message = Message(Pairs(), 2, (PositionClass(1, 1), PositionClass(2, 2)))
+    stream = Stream("two", 64, Fraction(1000), 20, message, (1, 3), (2, 4), burst=Burst(2))
+    plan = planned(stream)
+    plan = with_messages(plan, replace(LIMITS, message_sources=2, message_rules=9))
+    first, second = plan.messages
+    names = [f"{name}_{part}" for name in ("fifo", "lilo", "filo") for part in ("min_inverted", "max", "sum")]
+    records = np.zeros(2, dtype=[(name, np.uint64) for name in ("complete", *names)])
+    records["complete"][first.number] = 7
+    for number, name in enumerate(("fifo", "lilo", "filo"), start=1):
+        records[f"{name}_min_inverted"][first.number] = (1 << 64) - 1 - 100 * number
+        records[f"{name}_max"][first.number], records[f"{name}_sum"][first.number] = 200 * number, 1000 * number
+    reading = replace(forged(plan, {}, flow_sequence={first.last_flow: 10, second.last_flow: 3}), messages=records)
+    times = [MessageTime(7, 400.0 * number, 800.0 * number, 4000.0 * number) for number in (1, 2, 3)]
+    assert count(plan, reading, 4000).messages == (
+        MessageCounts("two", 1, 2, 2, 10, 7, 3, *times),
+        MessageCounts("two", 3, 4, 2, 3, 0, 3),
+    )
+    assert count(plan, replace(reading, messages=None), 4000).messages == ()

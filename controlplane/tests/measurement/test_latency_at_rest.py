@@ -99,11 +99,15 @@ def test_sums_of_latencies_above_32_bits_are_read_whole() -> None:
     assert bounds_of((frames, mean * frames, mean - 40, mean + 60, 0, 1000)) == pytest.approx([expected], rel=1e-12)
 
 
-def test_time_alone_before_the_others_begin_and_after_they_end_is_no_time_to_fill() -> None:
-    """The first flow sends 100 ticks before and 200 ticks after the second one: it fills 0.7 of its time."""
-    first, second = bounds_of((100, 14_000, 100, 1000, 0, 1000), (100, 14_000, 100, 200, 100, 800))
+@pytest.mark.parametrize("frames", [8, 100])
+def test_time_alone_before_the_others_begin_and_after_they_end_is_no_time_to_fill(frames: int) -> None:
+    """The first flow sends 100 ticks before and 200 ticks after the second one: it fills 0.7 of its time.
+
+    Eight frames are enough for a mean: 20 ticks above the least latency, it has grown by 2 * 20 ticks.
+    """
+    first, second = bounds_of((100, 14_000, 100, 1000, 0, 1000), (frames, frames * 120, 100, 200, 100, 800))
     assert first == pytest.approx((80 + 18) / (1000 * 0.7**2), rel=1e-12)
-    assert second == pytest.approx((80 + 2) / 700, rel=1e-12)
+    assert second == pytest.approx((40 + 2 * 100 / frames) / 700, rel=1e-12)
 
 
 def test_a_flow_of_few_frames_amid_another_one_is_never_alone() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+from collections.abc import Sequence
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -106,6 +111,76 @@ def test_growth_is_what_never_falls_beyond_noise() -> None:
     # The slowest frame so far, of each frame and those before it.
     slowest = np.maximum.accumulate(noise)
     assert course_of(5000 + slowest).growth_ns > 0
+
+
+def course_of_ports(
+    means: dict[int, list[int]], frames: Sequence[int] = (100,) * 10, jitter: int = 0, tick_ps: int = 500
+) -> LatencyCourse:
+    """The course of windows with these mean latencies in ticks by receive port; port 2 has two cells, -1 is no port."""
+    cells = list(enumerate([2, *means]))
+    windows = frames[: len(means[2])]
+    sums = [[0, *itertools.accumulate(map(operator.mul, means[port], windows))] for _, port in cells]
+    records = []
+    for reading, until in enumerate(itertools.accumulate(windows, initial=0)):
+        record = np.zeros(len(cells), dtype=RECORD)
+        record["frames"], record["jitter_sum_low"] = until, until * jitter
+        record["latency_sum_high"], record["latency_sum_low"] = divmod(
+            np.array([row[reading] for row in sums]), 1 << 32
+        )
+        records.append(record)
+    known = np.array([(cell, port) for cell, port in cells if port > 0])
+    plan = cast("Plan", SimpleNamespace(columns=SimpleNamespace(cell=known[:, 0], rx_port=known[:, 1])))
+    return latency_course(plan, Readings(tuple(cell for cell, _ in cells), tuple(records)), tick_ps)
+
+
+@pytest.mark.parametrize("unit", [1, 1 << 33])
+def test_the_error_of_an_average_is_that_of_the_averages_of_windows(unit: int) -> None:
+    """Five windows and one of 12 more: a deviation of sqrt(24), over sqrt(6) it is 2; Student's t of six is 2.571."""
+    windows = {2: [unit * mean for mean in (1000, 1000, 1000, 1012, 1000, 1000)], -1: [1, 10**6, 1, 1, 1, 1]}
+    for frames in (1, 100):
+        course = course_of_ports(windows, (frames,) * 6)
+        assert (course.error_ns, course.growth_ns) == (pytest.approx(2.571 * unit, rel=1e-9), 0)
+    # Of an average over ports, each has its part of the frames.
+    assert course_of_ports(windows | {3: [1000 * unit] * 6}).error_ns == pytest.approx(2.571 * unit * 2 / 3)
+
+
+def test_the_error_is_that_of_t_for_five_to_eight_windows_and_unknown_of_others() -> None:
+    """One of n windows is n ticks longer: a deviation of sqrt(n), and so a standard error of 1."""
+    errors = [course_of_ports({2: [1000] * (n - 1) + [1000 + n]}, tick_ps=1000).error_ns for n in range(4, 10)]
+    assert errors == pytest.approx([0, 2.776, 2.571, 2.447, 2.365, 0])
+
+
+@pytest.mark.parametrize(
+    ("ends", "jitter", "grown"),
+    [
+        pytest.param((100, 104), 0, 0, id="four ticks are of no matter"),
+        pytest.param((100, 105), 0, 5, id="five are"),
+        pytest.param((1000, 1020), 0, 0, id="2 % of the average of 1003.3 are 20.07"),
+        pytest.param((1000, 1021), 0, 21, id="more than that"),
+        pytest.param((1000, 1070), 100, 0, id="five deviations of two windows of 100 frames are 70.7"),
+        pytest.param((1000, 1071), 100, 71, id="more than noise"),
+        pytest.param((1000, 986, 1100), 100, 100, id="a fall by one deviation, 14.1"),
+        pytest.param((1000, 985, 1100), 100, 0, id="a fall by more than that"),
+    ],
+)
+def test_growth_is_from_the_first_window_to_the_last_at_the_port_where_it_is_largest(
+    ends: tuple[int, ...], jitter: int, grown: int
+) -> None:
+    windows = [ends[0]] * (7 - len(ends)) + list(ends[1:])
+    course = course_of_ports({2: [50] * 6, 3: windows, 4: [50] * 6, -1: [1] * 5 + [10**6]}, jitter=jitter)
+    assert course.growth_ns == pytest.approx(grown / 2)
+
+
+@pytest.mark.parametrize(("growth", "grown"), [(55, 0), (56, 56)])
+def test_noise_is_that_of_the_frames_of_the_first_and_the_last_window(growth: int, grown: int) -> None:
+    """Five deviations of 100 ticks over 100 and over 400 frames: 500 * sqrt(1 / 100 + 1 / 400) = 55.9."""
+    windows = {2: [50] * 6, 3: [1000] * 5 + [1000 + growth]}
+    assert course_of_ports(windows, (100, 900, 900, 900, 900, 400), 100, 1000).growth_ns == grown
+
+
+def test_windows_without_frames_say_nothing() -> None:
+    assert course_of_ports({2: [1000, 1000, 1000, 1000, 1000, 2000]}, (0,) * 6) == LatencyCourse()
+    assert latency_course(planned()[0], None, 1000) == LatencyCourse()
 
 
 @pytest.mark.parametrize(("load_pct", "grows"), [(100, True), (60, False)])

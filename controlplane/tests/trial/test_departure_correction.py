@@ -5,12 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from support.networks import parsed, switch
 
-from p4mesh.measurement.counts import LatencyStats
+from p4mesh.measurement.counts import (
+    Counts,
+    FlowCounts,
+    HistogramStats,
+    LatencyBins,
+    LatencyStats,
+    MessageCounts,
+    MessageTime,
+)
+from p4mesh.measurement.departure_correction import corrected
 from p4mesh.methods.results.latency import summarise
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.report.stamps import stamps_table
@@ -18,6 +29,7 @@ from p4mesh.run.trial_findings import stamp_finding
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.plan import Plan
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stamps import KERNEL, PROGRAM, PortStamps, port_stamps
 from p4mesh.traffic.stream import Stream
@@ -102,6 +114,69 @@ def test_averages_are_less_by_the_average_delay_and_single_values_by_the_smalles
     bins, moved = before_all.latency.bins, after_all.latency.bins
     assert bins and moved and moved.low_ns == pytest.approx([low - 700 for low in bins.low_ns])
     assert decode(TrialResult, encode(found)) == found
+
+
+STAMPS = {port: PortStamps(port, KERNEL, KERNEL, 100, DELAYS_NS[port], SMALLEST_NS[port]) for port in (1, 2)}
+BY_HAND = cast(
+    "Plan",
+    SimpleNamespace(
+        ports=(1, 2, 3),
+        flows=[SimpleNamespace(cell=cell, tx_port=port, expected=cell < 2) for cell, port in enumerate((1, 2, 2))],
+        histograms=[SimpleNamespace(stream="s", tx_port=2, rx_port=3, cells=(1, 2))],
+    ),
+)
+"""30 frames of port 1 and 10 of port 2 arrived, and 5 more of port 2 where they were not expected."""
+
+
+def by_hand(counts: Counts, stamps: dict[int, PortStamps] = STAMPS) -> Counts:
+    records = np.zeros(3, dtype=[("frames", np.uint64)])
+    records["frames"] = (30, 10, 5)
+    return corrected(counts, BY_HAND, records, stamps)
+
+
+def test_a_delay_of_several_ports_is_their_mean_in_the_shares_of_their_frames() -> None:
+    """30 frames with 1,000 ns and 10 with 3,000 ns: 1,500 ns on average, and 700 ns in each."""
+    found = by_hand(Counts(latency=LatencyStats(40, 5000.0, 9000.0, 240_000.0))).latency
+    assert found is not None
+    assert (found.min_ns, found.max_ns, found.sum_ns) == (4300, 8300, 40 * 4500)
+
+
+def test_bins_that_would_begin_before_the_departure_become_one() -> None:
+    """All frames of the histogram come from port 2, with 1,900 ns at least; no bin is shorter than 1 ns."""
+    bins = LatencyBins((500.0, 1000.0, 5000.0), (1000.0, 2000.0, 6000.0), (1, 2, 3))
+    latency = LatencyStats(6, 500.0, 6000.0, 24_000.0, percentiles_ns=((50.0, 1800.0), (99.0, 5900.0)), bins=bins)
+    (found,) = by_hand(Counts(histograms=(HistogramStats("s", 2, 3, latency),))).histograms
+    assert found.latency.percentiles_ns == ((50, 0), (99, 4000))
+    assert found.latency.bins == LatencyBins((0.0, 3100.0), (100.0, 4100.0), (3, 3))
+    alone = replace(latency, bins=LatencyBins((500.0,), (1000.0,), (6,)))
+    (found,) = by_hand(Counts(histograms=(HistogramStats("s", 2, 3, alone),))).histograms
+    assert found.latency.bins == LatencyBins((0.0,), (1.0,), (6,))
+
+
+def test_times_of_messages_are_less_by_the_delay_of_their_sender() -> None:
+    """Of two messages from port 2: 5,000 ns less the smallest delay would be longer than 3,000 ns on average."""
+    time = MessageTime(2, 5000.0, 7000.0, 12_000.0)
+    message = MessageCounts("s", 2, 3, 4, 2, 2, 0, fifo=time, filo=replace(time, count=1, sum_ns=6000.0))
+    (found,) = by_hand(Counts(messages=(message,))).messages
+    assert found.fifo == MessageTime(2, 2000.0, 5100.0, 6000.0)
+    assert (found.lilo, found.filo) == (None, MessageTime(1, 3000.0, 3000.0, 3000.0))
+
+
+@pytest.mark.parametrize(("sum_ns", "impossible"), [(2000.0, 0), (1999.0, 1)])
+def test_an_average_of_nothing_is_possible_and_one_below_is_not(sum_ns: float, impossible: int) -> None:
+    flow = FlowCounts("s", 1, 3, 2, 2, latency=LatencyStats(2, 900.0, 1100.0, sum_ns))
+    assert by_hand(Counts(flows=(flow,))).impossible_averages == impossible
+
+
+def test_nothing_that_was_measured_has_no_error() -> None:
+    found = by_hand(Counts())
+    assert found.stamps == tuple(STAMPS.values())
+    assert (found.latency_error_ns, found.single_latency_error_ns, found.impossible_averages) == (0, 0, 0)
+    assert by_hand(Counts(), {9: STAMPS[1]}) == Counts(), "a port that is not of the plan"
+    # Port 3 sends nothing: its departures need no stamps.
+    program = PortStamps(3, KERNEL, PROGRAM)
+    assert not by_hand(Counts(), {3: program}).unstamped_departures
+    assert by_hand(Counts(), {2: replace(program, port=2)}).unstamped_departures
 
 
 def test_the_average_keeps_its_value_where_the_smallest_latency_would_be_above_it() -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from shutil import copytree
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from support.runs import files
 
 from p4mesh.cli.main import main
 from p4mesh.layers import PLAIN, UDP_OVER_IPV4
-from p4mesh.measurement.faults import Faults, LostFrames, faults_of
+from p4mesh.measurement.faults import Faults, FaultyFrame, LostFrames, faults_of
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.store.fault_file import CAPTURES
@@ -243,11 +244,48 @@ def test_late_frames_leave_the_gaps_and_unknown_ones_leave_doubt() -> None:
 
 
 def test_each_late_frame_divides_the_gap_that_it_came_from() -> None:
-    """10 sent: 3 to 8 are missing at first, 4 and 6 come late."""
+    """10 sent: 2 to 8 are missing at first; 2, 4 and 8 come late, one of them behind the reading of the records."""
     held = records(flow_sequence=[10], frames=[6], reordered=[2], next_sequence=[10], first_departure=[1])
-    packets = [packet("gap", 9, 3), packet("late", 4, 10), packet("late", 6, 10)]
+    packets = [packet("gap", 9, 2), packet("late", 4, 10), packet("late", 8, 10), packet("late", 2, 10)]
     found = faults_of(plan_of_pair(), held, packets, 1000, 5).lost
-    assert [(lost.first_sequence, lost.last_sequence) for lost in found] == [(3, 3), (5, 5), (7, 8)]
+    assert [(lost.first_sequence, lost.last_sequence, lost.late_frames) for lost in found] == [(3, 3, 0), (5, 7, 0)]
+
+
+def plan_of_flows(*flows: tuple[int, int, str]) -> Any:
+    """The part that faults need of the plan of a stream from port 1: number of each flow, receive port, part."""
+    made = [
+        SimpleNamespace(cell=cell, sequence_cell=number, stream=0, tx_port=1, rx_port=port, part=part, expected=True)
+        for cell, (number, port, part) in enumerate(flows)
+    ]
+    return SimpleNamespace(flows=made, names={0: "s"}, streams=[SimpleNamespace(transmitters=[SimpleNamespace(id=0)])])
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+def test_ends_of_flows_are_named_up_to_the_number_that_is_asked_for(most: int) -> None:
+    """Each of two flows has lost its last frame; the one between has lost none, and has one more by a copy."""
+    held = records(flow_sequence=[20, 20, 20], frames=[19, 21, 19], next_sequence=[19, 20, 19])
+    found = faults_of(plan_of_flows((0, 2, ""), (1, 3, ""), (2, 4, "")), held, [], 1000, most)
+    assert (found.lost_frames, found.named_frames) == (2, min(most, 2))
+    assert [lost.rx_port for lost in found.lost] == [2, 4][:most]
+
+
+@pytest.mark.parametrize("origin", [1000, (1 << 48) - 100])
+def test_a_captured_frame_has_the_name_of_its_flow_if_its_signature_is_one_of_this_trial(origin: int) -> None:
+    """Ticks of 4 ns; the clock may have begun anew since the first departure. Two receivers share flow 0."""
+    plan = plan_of_flows((0, 2, ""), (0, 3, ""), (2, 4, "gold"))
+    kinds = [("flooded", 0), ("misdirected", 2), ("stale", 2), ("damaged", 0), ("gap", 0), ("foreign", 0)]
+    packets = [
+        CapturedPacket(kind, 7, (origin + 250 * (number - 1)) % (1 << 48), cell, 5, 0, bytes([number]))
+        for number, (kind, cell) in enumerate(kinds)
+    ]
+    held = records(departures=[1], first_departure=[origin])
+    assert faults_of(plan, held, packets, 4000, 5).frames == (
+        FaultyFrame("flooded", 7, -1000.0, 5, "s 1->many", b"\0"),
+        FaultyFrame("misdirected", 7, 0.0, 5, "s 1->4 gold", b"\1"),
+        FaultyFrame("stale", 7, 1000.0, 5, "", b"\2"),
+        FaultyFrame("damaged", 7, 2000.0, None, "", b"\3"),
+        FaultyFrame("foreign", 7, 4000.0, None, "", b"\5"),
+    )
 
 
 def test_numbers_go_on_behind_32_bits() -> None:
