@@ -136,9 +136,12 @@ def by_hand(counts: Counts, stamps: dict[int, PortStamps] = STAMPS) -> Counts:
 
 def test_a_delay_of_several_ports_is_their_mean_in_the_shares_of_their_frames() -> None:
     """30 frames with 1,000 ns and 10 with 3,000 ns: 1,500 ns on average, and 700 ns in each."""
-    found = by_hand(Counts(latency=LatencyStats(40, 5000.0, 9000.0, 240_000.0))).latency
+    latency = LatencyStats(40, 5000.0, 9000.0, 240_000.0)
+    found = by_hand(Counts(latency=latency)).latency
     assert found is not None
     assert (found.min_ns, found.max_ns, found.sum_ns) == (4300, 8300, 40 * 4500)
+    behind = PortStamps(1, KERNEL, KERNEL, 100, 0.0, -40)
+    assert by_hand(Counts(latency=latency), {1: behind}).latency == latency, "no frame left before its time"
 
 
 def test_bins_that_would_begin_before_the_departure_become_one() -> None:
