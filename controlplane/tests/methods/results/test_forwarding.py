@@ -102,8 +102,8 @@ def test_a_queue_may_have_held_what_comes_in_beyond_what_leaves_it(excess_ppm: f
     steady = replace(ROW, watched=queue(Trend.STEADY, excess_ppm, error_ppm))
     assert steady.held_fps == ROW.held_fps == 0
     assert steady.loss_error == unclear.loss_error
-    for missed in ("lost_frames", "late_frames", "early_frames"):
-        assert replace(unclear, **{missed: 1}).held_fps == 0, "a queue that loses frames is full"
+    for missed in (replace(unclear, lost_frames=1), replace(unclear, late_frames=1), replace(unclear, early_frames=1)):
+        assert missed.held_fps == 0, "a queue that loses frames is full"
 
 
 def test_the_error_of_a_rate_in_percent_is_relative_to_the_line() -> None:

@@ -223,6 +223,7 @@ def test_the_cells_of_a_loss_tell_frames_that_came_late_and_bursts_that_are_forg
         "loss_high_pct": 100 * loss_interval(50, 100_000)[1],
         "bucket_loss_pct": pytest.approx(2.05),
     }
+    assert interval_cells(50, 100_000)["loss_low_pct"] == 100 * loss_interval(50, 100_000)[0], "none is doubtful"
     assert interval_cells(0, 10)["bucket_loss_pct"] == interval_cells(0, 0)["bucket_loss_pct"] == 100
 
 
@@ -263,6 +264,7 @@ def test_copies_that_are_lost_together_are_one_loss() -> None:
     assert found is not None and found.independent and (found.lost_frames, found.frames) == (2400, 240_000)
     assert found.interval == loss_interval(300, 30_000)
     assert together([found, found]).interval == loss_interval(600, 60_000)
+    assert together([found, replace(found, corrupted_frames=3)]).corrupted_frames == 3
     one_by_one = rare_loss([replace(trial, alone=1.0) for trial in copies])
     assert one_by_one is not None and one_by_one.frames == 160_000, "the third trial would differ too much"
 
