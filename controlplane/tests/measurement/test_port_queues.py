@@ -96,3 +96,8 @@ def test_the_longest_queue_of_all_trials_is_a_finding() -> None:
     assert found.startswith("port 3 sent 50.0 ppm slower than its load, so that 446,428 frames waited in the tester")
     assert "of port 1-3" in found
     assert port_queue_finding([stored()]) == ()
+
+
+def test_frames_that_a_slower_port_leaves_over_are_its_part_of_the_rate() -> None:
+    """148,809,523.8 frames of 64 bytes in a second at 100 Gbit/s; 50 ppm of them are 7,440.5."""
+    assert (waiting_per_s(64, 10**11), waiting_per_s(64, 10**11, 1)) == (7440, 148)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from ipaddress import ip_address
 
 import pytest
 
+from p4mesh.layers import ethernet
 from p4mesh.traffic.addresses import group_mac
 from p4mesh.traffic.arrivals import Recorded
 from p4mesh.traffic.derived import (
@@ -16,13 +18,14 @@ from p4mesh.traffic.derived import (
     mixed,
     mixed_in_turn,
     staggered,
+    with_addresses,
     with_independent_phases,
     with_own_arrivals,
     with_start_skew,
 )
 from p4mesh.traffic.imix import SIMPLE_IMIX, MixedSize, MixPart, mix_of, sizes_by_weight, sizes_in
 from p4mesh.traffic.patterns import FullMesh, Pairs
-from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.traffic.stream import Burst, PseudoRandom, Stream
 
 PORTS = (1, 2, 3, 4)
 MESH = Stream("mesh", 64, Fraction(12_000), 1_000, FullMesh(), PORTS, PORTS)
@@ -170,3 +173,12 @@ def test_sizes_go_upwards_where_an_interval_has_room_for_the_largest_else_in_pai
 ) -> None:
     made = in_turn(PAIR, sizes, room)
     assert (made.sizes_in_turn_bytes, made.frame_size_bytes) == (order, max(sizes))
+
+
+def test_several_addresses_of_a_port_are_drawn_for_source_and_destination_apart() -> None:
+    made = with_addresses(replace(PAIR, addresses_per_port=8))
+    assert [(modifier.field, modifier.values) for modifier in made.modifiers] == [
+        (ethernet.DESTINATION, PseudoRandom(seed=1, mask=7)),
+        (ethernet.SOURCE, PseudoRandom(seed=2, mask=7)),
+    ]
+    assert (made.addresses_per_port, with_addresses(PAIR)) == (1, PAIR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from threading import Thread
@@ -32,7 +33,7 @@ from p4mesh._engine import GroupHosts, RoutingPeer
 from p4mesh.errors import ParameterError
 from p4mesh.tester.responders.port_hosts import PortHosts, group_hosts
 from p4mesh.tester.stations import station
-from p4mesh.traffic.memberships import Memberships, Version
+from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
@@ -276,3 +277,13 @@ def test_a_snooping_switch_sends_groups_to_the_hosts_that_have_joined(version: V
         (2, str(one)): 20, (3, str(one)): 0, (3, str(two)): 0,
     }  # fmt: skip
     assert {port.port: port.flooded_frames for port in left.ports} == {1: 0, 2: 0, 3: 0, 4: 20}
+
+
+def test_hosts_that_join_later_are_no_members_at_the_start() -> None:
+    groups = (GroupRange("225.1.1.1", 3, (2, 4)), GroupRange("225.1.1.1", 2, (4,)))
+    members = Memberships(Version.IGMPV3, groups)
+    assert (members.ports, members.count) == ((2, 4), 3 * 2 + 2)
+    assert members.at_start() == groups
+    joining = replace(members, change=MembershipChange(1, (4,), joins=True))
+    assert joining.at_start() == (GroupRange("225.1.1.1", 3, (2,)),)
+    assert replace(members, change=MembershipChange(1, (4,), joins=False)).at_start() == groups

@@ -8,6 +8,8 @@ import pytest
 from support.burst_oracle import plan_bursts
 
 from p4mesh.traffic import addresses
+from p4mesh.traffic.addresses import MAX_ADVERTISED_PORT, host_in_network, ipv6_host_behind, random_offsets
+from p4mesh.traffic.random_numbers import splitmix64
 
 
 def test_burst_vector_of_the_methodology() -> None:
@@ -48,3 +50,39 @@ def test_ip_addresses_stay_in_the_benchmarking_networks() -> None:
 def test_ports_without_an_ipv4_network_are_refused(port: int) -> None:
     with pytest.raises(ValueError, match=r"1\.\.255"):
         addresses.station_ipv4(port)
+
+
+@pytest.mark.parametrize(
+    ("port", "bits", "host"),
+    [
+        (3, 48, "2001:2:3:8000::2"),
+        (3, 64, "2001:2:0:8003::2"),
+        (3, 126, "2001:2:0:c003::2"),
+        (1, 128, "2001:2:0:e001::2"),
+        (MAX_ADVERTISED_PORT, 128, "2001:2:0:ffff::2"),
+    ],
+)
+def test_hosts_behind_a_port_are_in_networks_that_lie_apart_by_their_length(port: int, bits: int, host: str) -> None:
+    assert str(ipv6_host_behind(port, bits)) == host
+
+
+def test_hosts_in_many_networks_have_their_port_and_network_in_their_address() -> None:
+    assert [str(host_in_network(port, 4, number)) for port, number in ((1, 0), (256, 255))] == [
+        "10.0.0.2",
+        "10.255.255.2",
+    ]
+    assert str(host_in_network(3, 6, 7)) == "2001:2:3:7::2"
+    for port, number in ((0, 0), (257, 0), (1, -1), (1, 256)):
+        with pytest.raises(ValueError, match="no network"):
+            host_in_network(port, 4, number)
+    for port, bits in ((0, 64), (MAX_ADVERTISED_PORT + 1, 64), (1, 63)):
+        with pytest.raises(ValueError, match="no host behind"):
+            ipv6_host_behind(port, bits)
+
+
+def test_random_numbers_are_those_of_splitmix64() -> None:
+    """The first numbers of seeds 0 and 1234567, as published with other implementations."""
+    assert (splitmix64(0), splitmix64(1234567)) == (0xE220A8397B1DCDAF, 6457827717110365317)
+    offsets = random_offsets(1000, 1)
+    assert len(set(offsets)) == 1000 and max(offsets) < 1 << 24 and max(offsets) > 1 << 23
+    assert offsets[:10] == random_offsets(10, 1) != random_offsets(10, 2)

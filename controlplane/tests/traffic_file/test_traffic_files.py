@@ -38,7 +38,7 @@ from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
 from p4mesh.traffic.patterns import Broadcast, Pairs
-from p4mesh.traffic.rates import Rate, line_share
+from p4mesh.traffic.rates import Rate, line_share, parse_bit_rate
 from p4mesh.traffic.stream import Stream
 from p4mesh.traffic_file.model import Accept
 from p4mesh.traffic_file.reader import load_traffic, parse_traffic
@@ -107,6 +107,16 @@ def test_a_rate_means_the_same_in_every_unit(text: str, fps: Fraction) -> None:
 def test_a_rate_without_its_unit_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="a rate with its unit"):
         Rate.parse(text)
+    with pytest.raises(ValueError, match="the port has no rate cap"):
+        Rate.parse("10 % of cap").fps(64, 10**9)
+
+
+@pytest.mark.parametrize(("text", "rate_bps"), [("900 Mbit/s", 9 * 10**8), ("1.5 kbit/s", 1500), ("7 bit/s", 7)])
+def test_a_bit_rate_has_no_layer(text: str, rate_bps: int) -> None:
+    assert parse_bit_rate(text) == rate_bps
+    for wrong in ("0 bit/s", f"{text} L1", "1e3 bit/s"):
+        with pytest.raises(ValueError, match="a bit rate such as"):
+            parse_bit_rate(wrong)
 
 
 def test_a_product_has_every_combination_and_a_list_its_rows() -> None:

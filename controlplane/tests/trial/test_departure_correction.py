@@ -31,7 +31,7 @@ from p4mesh.store.run_files import StoredTrial
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.plan import Plan
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stamps import KERNEL, PROGRAM, PortStamps, port_stamps
+from p4mesh.traffic.stamps import KERNEL, PROGRAM, PortStamps, most_of, port_stamps
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
@@ -273,3 +273,11 @@ def test_a_finding_names_sources_and_the_worst_errors() -> None:
     assert stamp_finding([fast, exact]) == (f"{sources}, in 1 of 2 trials {errors}{unknown}",)
     assert stamp_finding([fast]) == (f"{sources.replace(' and kernel', '')}{unknown}",)
     assert stamp_finding([stored()]) == ()
+
+
+def test_most_delays_are_those_that_one_in_twenty_exceeds() -> None:
+    """94 of 100 are below 100 ns and one below 200 ns."""
+    bins = [(0, 100, 94), (100, 200, 1), (200, 300, 5)]
+    assert most_of((100, 0, (0, 299), bins)) == 199
+    assert most_of((100, 0, (0, 299), [(0, 100, 95), *bins[1:]])) == 99
+    assert most_of((0, 0, None, [])) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -22,11 +23,13 @@ from p4mesh.methods.results.forwarding import (
 )
 from p4mesh.methods.results.loss_interval import interval_cells, loss_interval
 from p4mesh.methods.results.queues import QueueCells
+from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.rate_tables import (
     criterion_note,
     findings,
     forwarding_table,
     load_figures,
+    mesh_throughput_table,
     overall_state,
     port_table,
     rate_figure,
@@ -34,7 +37,19 @@ from p4mesh.methods.results.rate_tables import (
     sweep_tables,
     with_searches,
 )
-from p4mesh.methods.results.searched import less_bucket
+from p4mesh.methods.results.search_findings import Excluded, excluded_text, search_findings
+from p4mesh.methods.results.searched import (
+    ForGood,
+    SearchAttributes,
+    Searched,
+    less_bucket,
+    mlr_row,
+    search_attributes,
+)
+from p4mesh.methods.results.throughput_tables import advertised_value, direction_table, directions, throughput_table
+from p4mesh.methods.search.goal import Grid, SearchGoal
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod
+from p4mesh.methods.search.mlr_goal import MlrGoal, MlrGoalResult
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -168,11 +183,193 @@ def sweep(size: int, *rows: MeshTrial, fps: float = 2000.0) -> MeshSweep:
     return made.with_best(rows)
 
 
-def searched(size: int, throughput_pct: float | None, *rows: MeshTrial, fps: float = 2000.0) -> MeshThroughput:
-    search = SimpleNamespace(
-        rows=rows, shown=rows[-1], throughput_pct=throughput_pct, verdict=Verdict.PASS, flooded_frames=3
+GOAL = search_attributes(
+    LimitSearch(
+        SearchMethod.COMBO,
+        SearchGoal(Fraction(50), Fraction(1), Fraction(99), Fraction(1, 2)),
+        step=Fraction(7),
+        backoff=Fraction(2, 5),
+        loss_ratio=Fraction(1, 200),
+        threshold=Fraction(60),
     )
-    return MeshThroughput(frame_size_bytes=size, search=cast("Any", search), theoretical_fps=fps, theoretical_pct=100.0)
+)
+
+
+def searched(size: int, throughput_pct: float | None, *rows: MeshTrial, fps: float = 2000.0) -> MeshThroughput:
+    search = Searched(
+        state=Verdict.FAIL if throughput_pct is None else Verdict.MEASURED,
+        throughput_pct=throughput_pct,
+        lower_pct=throughput_pct,
+        for_good=ForGood(),
+        upper_pct=None,
+        at_least=False,
+        goal=replace(GOAL, threshold_pct=0.0),
+        mlr_goals=(),
+        trials=len(rows),
+        shown=rows[-1],
+        rows=rows,
+        flooded_frames=3,
+    )
+    return MeshThroughput(frame_size_bytes=size, search=search, theoretical_fps=fps, theoretical_pct=100.0)
+
+
+def test_the_goal_of_a_search_is_told_in_percent_with_what_its_method_uses() -> None:
+    assert (
+        SearchAttributes(
+            search_method=SearchMethod.COMBO,
+            initial_pct=50.0,
+            minimum_pct=1.0,
+            maximum_pct=99.0,
+            resolution_pct=0.5,
+            grid=Grid.EXACT,
+            step_pct=7.0,
+            backoff_pct=40.0,
+            acceptable_loss_pct=0.5,
+            threshold_pct=60.0,
+        )
+        == GOAL
+    )
+    asked = LimitSearch(SearchMethod.VERIFIED, SearchGoal(Fraction(50), Fraction(1), Fraction(99), Fraction(1, 2)))
+    found = search_attributes(asked)
+    assert (found.step_pct, found.backoff_pct, found.initial_pct, found.try_max_first) == (None, None, 50, False)
+    assert (found.verify_trials, found.verify_overload_frames) == (2, 1000)
+    steps = search_attributes(replace(asked, method=SearchMethod.LINEAR_UP))
+    assert (steps.step_pct, steps.initial_pct, steps.resolution_pct, steps.grid) == (10, None, None, None)
+    assert (steps.try_max_first, steps.verify_trials) == (None, None)
+
+
+@pytest.mark.parametrize(("goal_ratio", "lower", "regularity"), [("0", None, "irregular"), ("0.005", 48, "regular")])
+def test_a_goal_of_mlrsearch_is_told_in_milliseconds_and_percent(
+    goal_ratio: str, lower: int | None, regularity: str
+) -> None:
+    goal = MlrGoal(Fraction(2), Fraction(42), Fraction(goal_ratio), Fraction(1, 4), Fraction(1, 100), Fraction(1, 2))
+    bound = None if lower is None else Fraction(lower)
+    found = mlr_row(MlrGoalResult(goal, bound, Fraction(49), bound), ForGood())
+    assert (found.initial_duration_ms, found.final_duration_ms, found.duration_sum_ms) == (500, 2000, 42_000)
+    assert (found.goal_loss_pct, found.exceed_pct, found.width_pct) == (100 * float(goal_ratio), 25, 1)
+    assert (found.lower_pct, found.upper_pct, found.conditional_pct, found.regularity) == (lower, 49, lower, regularity)
+    shortest = mlr_row(MlrGoalResult(replace(goal, initial_trial_duration_s=None), bound, None, bound), ForGood())
+    assert (shortest.initial_duration_ms, shortest.upper_pct) == (2000, None)
+
+
+@pytest.mark.parametrize(
+    ("throughput_pct", "threshold_pct", "verdict", "reason"),
+    [
+        (60.0, 60.0, Verdict.PASS, ""),
+        (59.9, 60.0, Verdict.FAIL, "below 60 %"),
+        (59.9, 0.0, Verdict.MEASURED, ""),
+        (None, 60.0, Verdict.FAIL, ""),
+    ],
+)
+def test_a_throughput_is_judged_by_its_threshold(
+    throughput_pct: float | None, threshold_pct: float, verdict: Verdict, reason: str
+) -> None:
+    search = searched(64, throughput_pct, row()).search
+    search = replace(search, goal=replace(GOAL, threshold_pct=threshold_pct))
+    assert search.judgement == {"state": verdict.value, "reason": reason}
+    floor = replace(search, at_least=True)
+    assert floor.reason == (reason or "at least")
+    assert search.result_load_pct == (None if throughput_pct is None else Fraction(str(throughput_pct)))
+
+
+def test_a_table_of_throughput_shows_rates_of_a_result_and_else_what_was_tried() -> None:
+    """1,000 frames of 64 bytes a second are 0.512 Mbit/s without preamble and gap."""
+    lossy = row(60, lost_frames=20, loss_pct=0.1, corrupted_frames=4)
+    passed, failed, untrusted = throughput_table(
+        [searched(64, 50.0, row()), searched(64, None, lossy), searched(64, None, row(70, status=Verdict.INVALID))]
+    ).rows
+    assert (passed["throughput_fps"], passed["throughput_l1_mbps"]) == (1000, 0.7)
+    assert (passed["throughput_l2_mbps"], passed["duration_ms"]) == (pytest.approx(0.512), 10)
+    assert (passed.get("tried_pct"), passed.get("loss_pct"), failed.get("throughput_fps")) == (None, None, None)
+    assert (failed["tried_pct"], failed["loss_pct"], failed["corrupted_frames"]) == (60, 0.1, 4)
+    assert (untrusted.get("tried_pct"), untrusted.get("loss_pct"), untrusted["duration_ms"]) == (None, None, 10)
+    mesh = mesh_throughput_table([searched(64, 50.0, row()), searched(64, None, row(70, status=Verdict.INVALID))])
+    assert [cells.get("offered_fps") for cells in mesh.rows] == [1000, None]
+    assert "theoretical_pct" not in [column.key for column in mesh.columns] and "A FAIL has no throughput" in mesh.note
+    limited = mesh_throughput_table([replace(searched(64, 50.0, row()), theoretical_pct=99.9)])
+    assert "theoretical_pct" in [column.key for column in limited.columns] and "A FAIL has" not in limited.note
+
+
+def test_the_value_to_advertise_is_that_of_the_smallest_frames() -> None:
+    found = [searched(128, 50.0, row()), searched(64, 50.0, row(offered_fps=1234.6), fps=1488.1)]
+    assert advertised_value(found, "UDP") == (
+        "As a single value: 1,235 frames/s with 64 B frames, of 1,488 frames/s that the lines carry, UDP."
+    )
+    assert advertised_value([found[0], searched(64, None, row())], "UDP") == ""
+
+
+def test_a_direction_has_the_frames_of_its_ports_or_flows() -> None:
+    """Of 10 frames from port 1 to ports 3 and 4, 9 came, of which 2 were corrupted and are not among them."""
+    counted = (PortCounts(1, tx_frames=10), PortCounts(2, tx_frames=7), PortCounts(3, rx_frames=5, corrupted_frames=2))
+    trial = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), ports=(*counted, PortCounts(4, rx_frames=4)))
+    legs = [((1,), (3, 4)), ((2, 9), (3,))]
+    first, second = directions(legs, trial)
+    assert (first.from_ports, first.to_ports) == ("1", "3, 4")
+    assert (first.tx_frames, first.rx_frames, first.lost_frames) == (10, 9, 1)
+    assert first.corrupted == Corrupted(corrupted_frames=2)
+    assert (second.tx_frames, second.rx_frames, second.lost_frames) == (7, 5, 2)
+    flows = (
+        FlowCounts("s", 1, 3, 6, 5),
+        FlowCounts("s", 1, 4, 4, 4),
+        FlowCounts("s", 2, 3, 7, 0),
+        FlowCounts("s", 1, 2, 9, 9),
+    )
+    first, second = directions(legs, replace(trial, flows=flows))
+    assert (first.tx_frames, first.rx_frames, first.lost_frames) == (10, 9, 1)
+    assert first.corrupted == Corrupted(shared_corrupted_frames=2)
+    assert (second.tx_frames, second.rx_frames, second.lost_frames) == (7, 0, 7)
+    shown = direction_table(
+        [
+            searched(64, 50.0, row(directions=(first, second))),
+            searched(128, 50.0, row(directions=(first,), status=Verdict.INVALID)),
+        ]
+    )
+    assert [(cells["frame_size_bytes"], cells["load_pct"], cells["from_ports"]) for cells in shown.rows] == [
+        (64, 50, "1"),
+        (64, 50, "2, 9"),
+    ]
+
+
+def test_findings_of_a_search_name_what_could_not_be_sent_and_what_is_lost_by_chance() -> None:
+    def told(**changes: Any) -> list[str]:
+        found = searched(64, changes.pop("throughput_pct", 50.0), row())
+        return list(search_findings([replace(found, search=replace(found.search, **changes))]))
+
+    assert told() == told(undelivered_pct=60.0, upper_pct=55.0) == []
+    assert told(undelivered_pct=60.0) == [
+        "64 B: at least 50.0000 % of line; the tester delivers no more than 60.0000 %"
+    ]
+    assert told(undelivered_pct=60.0, throughput_pct=None) == [
+        "64 B: no result; the tester could not send 60.0000 % of line, the lowest load tried"
+    ]
+    rare = RareLoss(
+        independent=True, frames=100_000, lost_frames=100, lowest_pct=10.0, highest_pct=90.0, forwarded_pct=99.0
+    )
+    (text,) = told(rare_loss=replace(rare, corrupted_frames=3))
+    assert text.startswith(
+        "64 B: loses about 0.1 % of the frames at every load, independent of load (10 to 90 % of line; 100 of 100,000 "
+        "frames, 3 of them received corrupted, 95 % interval 0.082 to 0.12 %)"
+    )
+    # Three times the ratio, rounded up to one digit.
+    assert "acceptable_loss_pct=0.3," in text
+    (text,) = told(rare_loss=replace(rare, lost_frames=101, independent=False))
+    assert "acceptable_loss_pct=0.4," in text and "or a link or port carries far less" in text
+
+
+def test_the_loss_that_results_exclude_is_told_apart_by_frame_sizes_and_by_accepted_losses() -> None:
+    none = [Excluded("64 B", 50.0, 0), Excluded("128 B", 50.0, 0)]
+    assert excluded_text(none) == (
+        "With 95 % confidence, a result excludes a loss ratio above 3/n of the n frames sent: 0.005 %."
+    )
+    assert excluded_text([*none, Excluded("512 B", 1234.0, 0)]) == (
+        "With 95 % confidence, a result excludes a loss ratio above 3/n of the n frames sent: 0.005 % (64 B, 128 B), "
+        "0.12 % (512 B)."
+    )
+    assert excluded_text([Excluded("64 B", 2000.0, 7)]) == (
+        "With 95 % confidence, a result excludes a loss ratio above the upper end of the interval of the accepted "
+        "losses: 0.2 %."
+    )
+    assert excluded_text([]) == ""
 
 
 def test_the_latency_of_a_throughput_is_a_trial_more() -> None:
@@ -200,7 +397,7 @@ def test_a_sweep_is_as_bad_as_its_worst_trial_that_tells() -> None:
     assert state(Verdict.PASS, Verdict.UNCLEAR) is Verdict.PASS
     assert state(Verdict.PASS, Verdict.FAIL, Verdict.PASS) is Verdict.FAIL
     assert state(Verdict.UNCLEAR) is Verdict.MEASURED
-    assert overall_state([searched(64, 1.0, row())], [sweep(64, row())]) is Verdict.PASS
+    assert overall_state([searched(64, None, row())], [sweep(64, row())]) is Verdict.FAIL
 
 
 def test_a_table_of_a_sweep_has_a_row_per_load_and_says_why_a_cell_is_empty() -> None:
