@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.p4_interpreter import Entry, Number, Program
+from support.p4_interpreter import Entry, Program
 from support.tna_pipe import CHIPS, TnaPipe, program_of
 from support.transmission_vectors import FILE, unstamped
 
@@ -126,7 +126,7 @@ def test_the_sequence_of_a_flow_goes_on_beyond_32_bits() -> None:
     vector = VECTORS["vectors"][0]
     sender = Sender(program_of("tofino1"), vector)
     flow = next(int(flow) for flow in vector["flow_sequence"])
-    sender.pipe.cells_of(LOW_CELLS).cells[flow] = Number(0xFFFF_FFFE, 32)
+    sender.pipe.cells_of(LOW_CELLS).cells[flow] = 0xFFFF_FFFE
     sender.send(vector["departures"])
     place = vector["headers_bytes"] + 6
     sequences = [int.from_bytes(sent.frame[place : place + 4], "big") for sent in sender.pipe.sent]

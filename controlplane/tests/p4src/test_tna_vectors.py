@@ -151,7 +151,7 @@ def _message_differences(pipe: TnaPipe, wanted: dict[str, Any]) -> list[str]:
         cell = pipe.cells_of(f"TesterIngress.{name}").cells.get(source)
         if cell is None:
             return 0
-        return int(cell.bits if part == "f1" else cell.members[part].bits)
+        return int(cell if part == "f1" else cell.values()[part])
 
     try:
         pipe.cells_of("TesterIngress.messages.newest_cells")

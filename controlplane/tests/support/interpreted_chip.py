@@ -34,7 +34,8 @@ class InterpretedChip:
         sends_at_once: bool = True,
     ) -> None:
         self.entries: dict[str, list[Entry]] = {table: [] for table in tables}
-        """Entries by table, as the interpreter has them."""
+        """Entries by table, as the interpreter has them when time passes."""
+        self._changed: set[str] = set()
         self._rows: dict[str, dict[object, tuple[int, Entry]]] = {table: {} for table in self.entries}
         self.pipe = TnaPipe(program_of(name), self.entries, round_ticks=_ROUND_TICKS, pipes=pipes)
         self.reports: list[bytes] = []
@@ -47,26 +48,29 @@ class InterpretedChip:
     def set_row(self, table: str, place: object, rank: int, entry: Entry) -> None:
         """Take an entry; of those that match, the one with the smallest rank wins."""
         self._rows[table][place] = (rank, entry)
-        self._sort(table)
+        self._changed.add(table)
 
     def remove_row(self, table: str, place: object) -> None:
         """Forget an entry."""
         del self._rows[table][place]
-        self._sort(table)
+        self._changed.add(table)
 
     def clear_rows(self, table: str) -> None:
         """Forget all entries of a table."""
         self._rows[table].clear()
-        self._sort(table)
+        self._changed.add(table)
 
-    def _sort(self, table: str) -> None:
-        rows = sorted(self._rows[table].values(), key=lambda known: known[0])
-        self.entries[table][:] = [row for _, row in rows]
+    def _sort(self) -> None:
+        while self._changed:
+            table = self._changed.pop()
+            rows = sorted(self._rows[table].values(), key=lambda known: known[0])
+            self.entries[table][:] = [row for _, row in rows]
 
     # Time
 
     def from_cpu(self, frame: bytes) -> None:
         """Take a frame from the CPU port, and let time pass."""
+        self._sort()
         constants = self.pipe.program.constants
         self.pipe.arrive(self.pipe.cpu, self.pipe.now, frame)
         if frame[0] == constants["KIND_SEED"]:
@@ -80,6 +84,7 @@ class InterpretedChip:
 
     def wait(self, ticks: int) -> None:
         """Let time pass."""
+        self._sort()
         end = self.pipe.now + ticks
         while self.pipe.now < end:
             if self.pipe.is_idle():
@@ -99,8 +104,8 @@ class InterpretedChip:
         found = []
         for [(stream, _)], (_, arguments) in self.entries[_STREAMS]:
             clock = self.pipe.cells_of(_CLOCKS).cells.get(stream)
-            if clock is not None and clock.members["high"].bits:
-                due = clock.members["low"].bits + arguments[0]
+            if clock is not None and (words := clock.values())["high"]:
+                due = words["low"] + arguments[0]
                 found.append(self.pipe.now + _signed(due - self.pipe.now))
         return found
 

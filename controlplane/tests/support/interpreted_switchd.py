@@ -11,7 +11,7 @@ from typing import Any
 
 from support.fake_bfruntime import TOFINO_1, FakeBfSwitchd, Kind
 from support.interpreted_chip import Arrival, InterpretedChip
-from support.p4_interpreter import Entry, Number
+from support.p4_interpreter import Entry
 from support.tna_pipe import Sent
 from support.tofino_chip import Device
 
@@ -130,8 +130,8 @@ class InterpretedSwitchd(FakeBfSwitchd):
         found: dict[tuple[int, str, int], int] = {}
         for pipe in range(self._chip.pipes):
             for cell, value in self._pipe.cells_of(name, pipe).cells.items():
-                words = {"f1": value} if isinstance(value, Number) else value.members
-                found |= {(pipe, word, cell): number.bits for word, number in words.items()}
+                words = {"f1": value} if isinstance(value, int) else value.values()
+                found |= {(pipe, word, cell): number for word, number in words.items()}
         self._synchronised[table["name"]] = found
 
     def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:

@@ -3,17 +3,18 @@
 It knows P4_16 and the additions of TNA: registers with register actions, counters and hashes. It does not
 model the chip: the capacity and order of stages, and the comparison in a stateful ALU. A table that the controller
 fills has the entries that it is given; all others have their own. Parsers and deparsers are in p4_frames.py.
+
+Each control is written once as functions of Python, for walking its tree for each frame takes ten times as long. There,
+numbers are integers as their type has them, a name of the program has ``_`` behind it, and widths are checked before.
 """
 
 from __future__ import annotations
 
-import operator
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from support.p4_syntax import ControlTree, Node, ProgramTree
+from support.p4_syntax import ControlTree, Node, Parameter, ProgramTree
 
 MatchKey = tuple[int, int]
 """Value and mask."""
@@ -21,47 +22,117 @@ Entry = tuple[Sequence[MatchKey], tuple[str, Sequence[int]]]
 """Keys, and the action with its arguments."""
 Entries = Mapping[str, Sequence[Entry]]
 """By name of the table as P4Info has it, such as ``TesterIngress.reception.receiver``; the first that matches wins."""
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
-}  # fmt: skip
-_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add, "-": operator.sub, "|+|": operator.add, "|-|": operator.sub, "*": operator.mul,
-    "&": operator.and_, "|": operator.or_, "^": operator.xor,
-}  # fmt: skip
+Kind = Any
+"""Of a value: :class:`Bits`, a class of structs, a list of the kind and size of a stack; other things have a name."""
+_MOST_MIRRORED_BITS = 8 * 28
+_COMPARISONS = ("==", "!=", "<", ">", "<=", ">=")
 
 
-class Number:
-    """A number of so many bits, which stays as it is; without a width it takes that of the other operand."""
+class Bits(NamedTuple):
+    """A number of so many bits; without a width it takes that of the other operand."""
 
-    __slots__ = ("is_signed", "value", "width")
+    width: int | None = None
+    is_signed: bool = False
 
-    def __init__(self, value: int, width: int | None = None, is_signed: bool = False) -> None:
-        if width is not None:
-            value &= (1 << width) - 1
-            if is_signed and value >> (width - 1):
-                value -= 1 << width
-        self.value, self.width, self.is_signed = value, width, is_signed
+    def wrapped(self, source: str) -> str:
+        """An expression whose value has this type."""
+        if self.width is None:
+            return source
+        if self.is_signed:
+            half = 1 << (self.width - 1)
+            return f"((({source}) + {half} & {2 * half - 1}) - {half})"
+        return f"(({source}) & {(1 << self.width) - 1})"
 
-    @property
-    def bits(self) -> int:
-        """The number without a sign."""
-        return self.value if self.width is None else self.value & ((1 << self.width) - 1)
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest number."""
+        assert self.width is not None
+        half = 1 << (self.width - 1)
+        return (-half, half - 1) if self.is_signed else (0, 2 * half - 1)
+
+
+TRUTH = Bits(1)
+
+
+class Value(NamedTuple):
+    """An expression of Python, and the kind of its value."""
+
+    source: str
+    kind: Kind
+
+    def to(self, kind: Kind) -> str:
+        """The expression whose value has another type."""
+        if not isinstance(kind, Bits) or self.kind == kind:
+            return self.source
+        assert isinstance(self.kind, Bits), f"{self.source} is no number"
+        fits = not (self.kind.is_signed or kind.is_signed) and 0 < (self.kind.width or 0) <= (kind.width or 0)
+        return self.source if fits else kind.wrapped(self.source)
 
 
 class Struct:
-    """A struct or a header."""
+    """A struct or a header, whose members have ``_`` behind their names."""
 
-    def __init__(self, members: dict[str, Any]) -> None:
-        self.members = members
-        self.is_valid = False
+    __slots__ = ("is_valid",)
+    is_valid: bool
+    kinds: dict[str, Kind]
+    width: int
+    """Bits, where all members are numbers."""
 
     def set(self, name: str, value: int) -> None:
         """Give a member a value of its own width."""
-        self.members[name] = _like(self.members[name], value)
+        setattr(self, name + "_", value & ((1 << self.kinds[name].width) - 1))
 
     def values(self) -> dict[str, int]:
-        """The values of members that are numbers."""
-        return {name: member.bits for name, member in self.members.items()}
+        """The values of members, which are numbers."""
+        return {name: getattr(self, name + "_") for name in self.kinds}
+
+    def fill(self, bits: int) -> Struct:
+        """Give all members their part of so many bits."""
+        raise NotImplementedError
+
+    def joined(self) -> int:
+        """The bits of all members one after the other."""
+        raise NotImplementedError
+
+    def set_valid(self, is_valid: bool) -> None:
+        self.is_valid = is_valid
+
+
+def _struct_class(name: str, kinds: dict[str, Kind], known: dict[str, type[Struct]]) -> type[Struct]:
+    """The class of a struct; that of numbers can be filled and joined."""
+    made: dict[str, Any] = {"kinds": kinds, "__slots__": [f"{member}_" for member in kinds]}
+    starts = ["self.is_valid = False", *(f"self.{member}_ = {zeros(kind)}" for member, kind in kinds.items())]
+    functions = [("__init__", "self", starts)]
+    if all(isinstance(kind, Bits) for kind in kinds.values()):
+        assert not any(kind.is_signed for kind in kinds.values()), f"{name} has a number with a sign"
+        left = made["width"] = sum(kind.width for kind in kinds.values())
+        takes, joined = [], "0"
+        for member, kind in kinds.items():
+            left -= kind.width
+            takes.append(f"self.{member}_ = bits >> {left} & {(1 << kind.width) - 1}")
+            joined = f"({joined} << {kind.width} | self.{member}_)"
+        functions += [("fill", "self, bits", [*takes, "return self"]), ("joined", "self", [f"return {joined}"])]
+    for function, parameters, lines in functions:
+        names: dict[str, Any] = dict(known)
+        exec("\n".join(function_lines(function, parameters, lines)), names)
+        made[function] = names[function]
+    return type(name, (Struct,), made)
+
+
+def zeros(kind: Kind) -> str:
+    """An expression for a value whose numbers are 0."""
+    if isinstance(kind, Bits):
+        return "0"
+    return f"{kind.__name__}()" if isinstance(kind, type) else f"[{zeros(kind[0])} for _ in range({kind[1]})]"
+
+
+def function_lines(name: str, parameters: str, lines: Iterable[str]) -> list[str]:
+    """A function of Python."""
+    return [f"def {name}({parameters}):", *indented(lines)]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Lines one level deeper; ``pass`` where there are none."""
+    return [f"    {line}" for line in lines] or ["    pass"]
 
 
 class Program:
@@ -76,76 +147,50 @@ class Program:
         self.fills_containers = fills_containers
         self.frame_bytes = 0
         """Length of the frame that is in the program, with FCS."""
-        self.constants = {
-            name: number_of(value).value for name, (_, value) in tree.constants.items() if value[0] == "number"
-        }
+        self.structs: dict[str, type[Struct]] = {}
+        for name, members in tree.structs.items():
+            self.structs[name] = _struct_class(name, {member: self.kind(of) for member, of in members}, self.structs)
+        self.named = {"true": Value("True", TRUTH), "false": Value("False", TRUTH)}
+        """Constants."""
+        self.constants: dict[str, int] = {}
+        expressions = Writer(self, {})
+        for name, (of_type, value) in tree.constants.items():
+            kind = self.kind(of_type)
+            self.constants[name] = number = eval(expressions.value(value).to(kind))
+            self.named[name] = Value(str(number), kind)
+        self._made: dict[str, Callable[..., Any]] = {}
 
-        self.named = {"true": Number(1, 1), "false": Number(0, 1)}
-        """Constants that have been used."""
-        self._zeros: dict[str, Any] = {}
-        """Types without arguments that have been used."""
-
-    def resolved(self, of_type: Node) -> Node:
+    def kind(self, of_type: Node) -> Kind:
         """A type without the names of typedefs."""
+        if of_type[0] == "stack":
+            return [self.kind(of_type[1]), of_type[2]]
         while of_type[0] in self.tree.types:
             of_type = self.tree.types[of_type[0]]
-        return of_type
-
-    def new(self, of_type: Node) -> Any:
-        """Zeros of a type."""
-        if of_type[0] == "stack":
-            return [self.new(of_type[1]) for _ in range(of_type[2])]
-        if of_type[1]:
-            return self._made(of_type)
-        if of_type[0] not in self._zeros:
-            self._zeros[of_type[0]] = self._made(of_type)
-        return _copied(self._zeros[of_type[0]])
-
-    def _made(self, of_type: Node) -> Any:
-        name, arguments = self.resolved(of_type)
-        if name in self.tree.structs:
-            return Struct({member: self.new(kind) for member, kind in self.tree.structs[name]})
-        return Number(0, arguments[0] if arguments else 1, name == "int")
+        name, arguments = of_type
+        if name in ("bit", "int", "bool"):
+            return Bits(arguments[0] if arguments else 1, name == "int")
+        return self.structs.get(name, name)
 
     def struct(self, name: str) -> Struct:
         """Zeros of a struct."""
-        found = self.new((name, []))
-        assert isinstance(found, Struct)
-        return found
+        return self.structs[name]()
 
-    def converted(self, value: Any, of_type: Node) -> Any:
-        """A value as a type has it."""
-        if not isinstance(value, Number):
-            return value
-        name, arguments = self.resolved(of_type)
-        width, is_signed = arguments[0] if arguments else 1, name == "int"
-        return value if (value.width, value.is_signed) == (width, is_signed) else Number(value.value, width, is_signed)
-
-
-def _copied(value: Any) -> Any:
-    """A value whose members can be given others."""
-    if isinstance(value, Number):
-        return value
-    if isinstance(value, list):
-        return [_copied(element) for element in value]
-    return Struct({name: _copied(member) for name, member in value.members.items()})
+    def maker(self, name: str, write: Callable[[], list[str]]) -> Callable[..., Any]:
+        """The function ``make`` of lines that are written once."""
+        if name not in self._made:
+            known: dict[str, Any] = {**self.structs, "program": self, "Checksum": Checksum, "has": has}
+            exec(compile("\n".join(write()), f"<{name}>", "exec"), known)
+            self._made[name] = known["make"]
+        return self._made[name]
 
 
 class _Hash:
-    def __init__(self, width: int, algorithm: str) -> None:
-        self.width, self.algorithm = width, algorithm
+    def __init__(self, algorithm: str) -> None:
+        assert algorithm in ("CRC32", "IDENTITY"), algorithm
+        self._is_crc = algorithm == "CRC32"
 
-    def get(self, fields: tuple[Number, ...]) -> Number:
-        width = sum(field.width or 0 for field in fields)
-        joined = joined_bits(fields)
-        if self.algorithm == "CRC32":
-            return Number(zlib.crc32(joined.to_bytes(width // 8, "big")), self.width)
-        assert self.algorithm == "IDENTITY", self.algorithm
-        return Number(joined, self.width)
-
-
-class Extern:
-    """An object with methods that take references: called, they return a value; called with one, they store it."""
+    def get(self, joined: int, width: int) -> int:
+        return zlib.crc32(joined.to_bytes(width // 8, "big")) if self._is_crc else joined
 
 
 class Counter(dict[int, int]):
@@ -164,335 +209,374 @@ class Counter(dict[int, int]):
         self.octets.clear()
 
 
-class _Register:
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
+class Mirror:
+    """Copies of the frame that the gress has received: the session of each, and what stands in front of it."""
+
+    def __init__(self) -> None:
+        self.copies: list[tuple[int, bytes]] = []
+
+    def emit(self, session: int, joined: int, width: int) -> None:
+        self.copies.append((session, joined.to_bytes(width // 8, "big")))
+
+
+class Checksum:
+    """The Internet checksum; ``subtract`` leaves what a frame adds to it beside the fields that are taken out."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+
+    def add(self, words: int) -> None:
+        self.sum = _sum_of(self.sum + _sum_of(words))
+
+    def subtract(self, words: int) -> None:
+        self.sum = _sum_of(self.sum + (_sum_of(words) ^ 0xFFFF))
+
+    def is_wrong(self) -> bool:
+        return self.sum != 0xFFFF
+
+    def update(self, words: int, zeros_as_ones: int = 0) -> int:
+        found = _sum_of(words) ^ 0xFFFF
+        return 0xFFFF if found == 0 and zeros_as_ones else found
+
+
+def _sum_of(words: int) -> int:
+    """The sum of 16-bit words, whose carries are added."""
+    return words % 0xFFFF or (0xFFFF if words else 0)
+
+
+class Register:
+    """Cells that have been written: numbers or structs."""
+
+    def __init__(self) -> None:
         self.cells: dict[int, Any] = {}
 
 
 class Control:
-    """A control with its registers and counters."""
+    """A control with its registers and counters; ``apply`` takes a value for each parameter, and returns numbers."""
 
-    def __init__(
-        self,
-        program: Program,
-        tree: ControlTree,
-        entries: Entries,
-        constructor: Sequence[int] = (),
-        path: str = "",
-        externs: Mapping[str, Callable[[], Extern]] | None = None,
-    ) -> None:
-        self.program, self.tree, self.entries = program, tree, entries
-        self._path = path or tree.name
-        self._externs = externs or {}
-        names = {name: Number(value, 32) for (_, _, name), value in zip(tree.constructor, constructor, strict=True)}
-        self.constants: list[dict[str, Any]] = [names]
-        self.instances = {instance[2]: self._instance(*instance) for instance in self.tree.instances}
-        self._own_entries: dict[str, list[tuple[list[MatchKey | None], Node]]] = {}
+    def __init__(self, program: Program, tree: ControlTree, entries: Entries, path: str = "") -> None:
+        self._program, self._entries, self._path = program, entries, path or tree.name
+        self.instances = {name: self._instance(kind[0], sizes, name) for kind, sizes, name, _ in tree.instances}
+        make = program.maker(tree.name, lambda: ControlWriter(program, tree).lines())
+        self.apply: Callable[..., Any] = make(self.instances, entries, self._path)
 
-    def _instance(self, kind: Node, arguments: list[Node], own_name: str, body: Node) -> Any:
-        name, types = kind
-        if name in self._externs:
-            return self._externs[name]()
-        if name == "Register":
-            return _Register(lambda: self.program.new(types[0]))
-        if name == "RegisterAction":
-            return (arguments[0][1], *body)
-        if name == "Counter":
-            return Counter()
-        if name == "Hash":
-            return _Hash(types[0][1][0], arguments[0][2])
-        execution = Execution(self, self.constants)
-        sizes = [execution.value(argument).value for argument in arguments]
-        path = f"{self._path}.{own_name}"
-        return Control(self.program, self.program.tree.controls[name], self.entries, sizes, path)
-
-    def entries_of(self, table: str) -> Sequence[Entry] | None:
-        """The entries that the controller has given a table; None: it has its own."""
-        return self.entries.get(f"{self._path}.{table}")
-
-    def own_entries_of(self, table: str) -> list[tuple[list[MatchKey | None], Node]]:
-        """The entries that a table has of itself: keys, None where any fits, and the call of an action."""
-        if table not in self._own_entries:
-            execution = Execution(self, self.constants)
-            self._own_entries[table] = [
-                ([execution.match_key(match) for match in own], call) for own, call in self.tree.tables[table].entries
-            ]
-        return self._own_entries[table]
-
-    def apply(self, arguments: Sequence[Callable[..., Any]]) -> None:
-        """Execute for one frame. An argument returns its value when called, and takes one when called with it."""
-        names: dict[str, Any] = {}
-        for (direction, kind, name), argument in zip(self.tree.parameters, arguments, strict=True):
-            names[name] = self.program.new(kind) if direction == "out" else argument()
-        execution = Execution(self, [*self.constants, names])
-        for kind, name, value in self.tree.variables:
-            names[name] = self.program.new(kind) if value is None else self._initial(execution, value, kind)
-        execution.run(self.tree.apply)
-        for (direction, _, name), argument in zip(self.tree.parameters, arguments, strict=True):
-            if direction in ("out", "inout") and not isinstance(names[name], Struct):
-                argument(names[name])
-
-    def _initial(self, execution: Execution, value: Node, kind: Node) -> Any:
-        given = execution.value(value)
-        if isinstance(given, tuple):
-            struct = self.program.new(kind)
-            for name, number in zip(struct.members, given, strict=True):
-                struct.set(name, number.value)
-            return struct
-        return self.program.converted(given, kind)
+    def _instance(self, kind: str, arguments: list[Node], name: str) -> Any:
+        if kind == "Hash":
+            return _Hash(arguments[0][2])
+        if kind in _EXTERNS:
+            return _EXTERNS[kind]()
+        return Control(self._program, self._program.tree.controls[kind], self._entries, f"{self._path}.{name}")
 
 
-class Execution:
-    """Statements in the scopes of names, the innermost last; ``control`` may be a parser."""
+_EXTERNS: dict[str, Callable[[], Any]] = {
+    "Register": Register, "RegisterAction": lambda: None, "Counter": Counter, "Checksum": Checksum, "Mirror": Mirror,
+}  # fmt: skip
 
-    def __init__(self, control: Any, scopes: list[dict[str, Any]]) -> None:
-        self._control = control
-        self._program = control.program
-        self._scopes = scopes
 
-    def run(self, statements: list[Node]) -> None:
-        for statement in statements:
-            _STATEMENTS[statement[0]](self, *statement[1:])
+class Writer:
+    """Writes functions of a control or a parser, whose ``names`` are known in each of them."""
 
-    def _block(self, statements: list[Node]) -> None:
-        self.run(statements)
+    def __init__(self, program: Program, names: dict[str, Kind]) -> None:
+        self.program, self.names = program, names
+        self._own: dict[str, Kind] = {}
+        """Names of the function that is being written."""
+        self._changed: set[str] = set()
+        """Names of the control that it gives a value."""
 
-    def _if(self, condition: Node, then: Node, otherwise: Node) -> None:
-        self.run([then if self.value(condition).value else otherwise])
+    def function(self, name: str, parameters: Iterable[str], lines: list[str]) -> list[str]:
+        """The function whose lines have been written."""
+        rebound = [f"nonlocal {', '.join(f'{name}_' for name in sorted(self._changed))}"] if self._changed else []
+        self._own, self._changed = {}, set()
+        return function_lines(f"{name}_", ", ".join(parameters), rebound + lines)
 
-    def _variable(self, kind: Node, name: str, value: Node) -> None:
-        given = self._program.new(kind) if value is None else self._program.converted(self.value(value), kind)
-        self._scopes[-1][name] = given
+    def block(self, statements: list[Node]) -> list[str]:
+        """Statements of the function that is being written."""
+        return [line for kind, *parts in statements for line in getattr(self, f"_{kind}")(*parts)]
 
-    def _do(self, expression: Node) -> None:
-        self.value(expression)
+    _block = block
 
-    def _assign(self, target: Node, value: Node) -> None:
-        self._store(target, self.value(value))
+    def _if(self, condition: Node, then: Node, otherwise: Node) -> list[str]:
+        lines = [f"if {self.value(condition).source}:", *indented(self.block([then]))]
+        return lines + (["else:", *indented(found)] if (found := self.block([otherwise])) else [])
 
-    def _store(self, target: Node, value: Any) -> None:
-        kind = target[0]
-        if kind == "slice":
-            old, high, low = self.value(target[1]), self.value(target[2]).value, self.value(target[3]).value
+    def _variable(self, kind: Node, name: str, value: Node) -> list[str]:
+        self._own[name] = self.program.kind(kind)
+        return [f"{name}_ = {self.initial(self._own[name], value)}"]
+
+    def initial(self, kind: Kind, value: Node) -> str:
+        """The first value of a variable."""
+        if value is None:
+            return zeros(kind)
+        if isinstance(kind, Bits):
+            return self.value(value).to(kind)
+        members = zip(value[1], kind.kinds.values(), strict=True)
+        parts = [Value(self.value(element).to(member), member) for element, member in members]
+        return f"{kind.__name__}().fill({self._joined(parts).source})"
+
+    def _assign(self, target: Node, value: Node) -> list[str]:
+        return [self.store(target, self.value(value))]
+
+    def store(self, target: Node, value: Value) -> str:
+        """The statement that gives a variable, a member or a slice of one a value."""
+        old = self.value(target[1] if target[0] == "slice" else target)
+        if target[0] == "slice":
+            low, high = self.number(target[3]), self.number(target[2])
             mask = ((1 << (high - low + 1)) - 1) << low
-            self._store(target[1], Number(old.value & ~mask | value.value << low & mask, old.width))
-        elif kind == "name":
-            scope = self._scope_of(target[1])
-            assert scope is not None, target[1]
-            scope[target[1]] = value if isinstance(value, Struct) else _like(scope[target[1]], value.value)
-        else:
-            self.value(target[1]).set(target[2], value.value)
+            merged = f"{old.source} & {old.kind.limits()[1] & ~mask} | {value.source} << {low} & {mask}"
+            return self.store(target[1], Value(merged, old.kind))
+        if target[0] == "name" and target[1] not in self._own:
+            self._changed.add(target[1])
+        return f"{old.source} = {value.to(old.kind)}"
 
-    def _scope_of(self, name: str) -> dict[str, Any] | None:
-        for scope in reversed(self._scopes):
-            if name in scope:
-                return scope
-        return None
+    def _do(self, call: Node) -> list[str]:
+        _, called, arguments = call
+        if called[0] == "member" and called[2] == "subtract_all_and_deposit":
+            return [self.store(arguments[0], Value(f"{self.value(called[1]).source}.sum", Bits(16)))]
+        control = self.value(called[1]).kind if called[0] == "member" and called[2] == "apply" else None
+        if not isinstance(control, ControlTree):
+            return [self.value(call).source]
+        outputs = [
+            (argument, self.program.kind(kind))
+            for (direction, kind, _), argument in zip(control.parameters, arguments, strict=True)
+            if direction == "inout" and isinstance(self.program.kind(kind), Bits)
+        ]
+        results = [Value(f"result_{place}", kind) for place, (_, kind) in enumerate(outputs)]
+        given = ", ".join(self.value(argument).source for argument in arguments)
+        taken = "".join(f"{result.source}, " for result in results) + "= " * bool(results)
+        return [f"{taken}{called[1][1]}_({given})"] + [
+            self.store(target, result) for (target, _), result in zip(outputs, results, strict=True)
+        ]
 
     # Values
 
-    def value(self, expression: Node) -> Any:
-        return _VALUES[expression[0]](self, *expression[1:])
+    def value(self, expression: Node) -> Value:
+        """An expression of the function that is being written."""
+        found: Value = getattr(self, f"_value_of_{expression[0]}")(*expression[1:])
+        return found
 
-    def _value_of_number(self, *literal: Any) -> Number:
-        return _literal(*literal)
-
-    def _value_of_name(self, name: str) -> Any:
-        for scope in reversed(self._scopes):
-            if name in scope:
-                return scope[name]
-        known = self._program.named
-        if name not in known:
-            kind, value = self._program.tree.constants[name]
-            known[name] = self._program.converted(self.value(value), kind)
-        return known[name]
-
-    def _value_of_member(self, of: Node, name: str) -> Any:
-        return self.value(of).members[name]
-
-    def _value_of_index(self, of: Node, place: Node) -> Any:
-        return self.value(of)[self.value(place).value]
-
-    def _value_of_slice(self, of: Node, high: Node, low: Node) -> Number:
-        first, last = self.value(low).value, self.value(high).value
-        return Number(self.value(of).bits >> first, last - first + 1)
-
-    def _value_of_cast(self, kind: Node, of: Node) -> Any:
-        return self._program.converted(self.value(of), kind)
-
-    def _value_of_lookahead(self, of: Node, kind: Node) -> Any:
-        return self.value(of).lookahead(self._program.new(kind))
-
-    def _value_of_list(self, elements: list[Node]) -> tuple[Any, ...]:
-        return tuple(self.value(element) for element in elements)
-
-    def _value_of_unary(self, operator: str, of: Node) -> Number:
-        value = self.value(of)
-        if operator == "!":
-            return Number(not value.value, 1)
-        return Number(~value.value if operator == "~" else -value.value, value.width, value.is_signed)
-
-    def _value_of_binary(self, operator: str, left: Node, right: Node) -> Number:
-        first = self.value(left)
-        if operator in ("&&", "||"):
-            decided = bool(first.value) == (operator == "||")
-            return Number(bool(first.value) if decided else bool(self.value(right).value), 1)
-        second = self.value(right)
-        if operator == "++":
-            return Number(first.bits << second.width | second.bits, first.width + second.width)
-        if operator in ("<<", ">>"):
-            by = second.value
-            return Number(first.value << by if operator == "<<" else first.value >> by, first.width, first.is_signed)
-        return _combined(operator, first, second)
-
-    # Calls
-
-    def _value_of_call(self, called: Node, arguments: list[Node]) -> Any:
-        if called[0] == "name":
-            return self._act(called[1], [self.value(argument) for argument in arguments])
-        _, of, method = called
-        if method in ("setValid", "setInvalid"):
-            self.value(of).is_valid = method == "setValid"
-            return None
-        if method == "isValid":
-            return Number(self.value(of).is_valid, 1)
-        name = of[1]
-        scope = self._scope_of(name) if of[0] == "name" else None
-        extern = scope[name] if scope is not None else self._control.instances.get(name)
-        if isinstance(extern, Extern):
-            return getattr(extern, method)(*(self._reference(argument) for argument in arguments))
-        if method == "predicate":
-            holds = [bool(self.value(argument).value) for argument in arguments]
-            return Number(1 << (holds[0] + 2 * holds[1]), 8)
-        if name in self._control.tree.tables:
-            return self._match(name)
-        instance = self._control.instances[name]
-        if isinstance(instance, Control):
-            return instance.apply([self._reference(argument) for argument in arguments])
-        if method == "count":
-            return instance.count(self.value(arguments[0]).value, self._program.frame_bytes)
-        if method == "get":
-            return instance.get(self.value(arguments[0]))
-        assert method == "execute", f"'{method}' is not understood"
-        return self._execute(instance, self.value(arguments[0]).value)
-
-    def _reference(self, argument: Node) -> Callable[..., Any]:
-        def reference(*given: Any) -> Any:
-            if given:
-                self._store(argument, given[0])
-                return None
-            return self.value(argument)
-
-        return reference
-
-    def _execute(self, action: Any, cell: int) -> Any:
-        register_name, parameters, body = action
-        register = self._control.instances[register_name]
-        names = {parameters[0][2]: register.cells.get(cell, None) or register.make()}
-        for _, kind, name in parameters[1:]:
-            names[name] = self._program.new(kind)
-        Execution(self._control, [*self._scopes, names]).run(body)
-        register.cells[cell] = names[parameters[0][2]]
-        return names[parameters[1][2]] if len(parameters) > 1 else None
-
-    def _act(self, name: str, arguments: list[Any]) -> None:
-        if name == "NoAction":
-            return
-        parameters, body = self._control.tree.actions[name]
-        names = {
-            parameter: self._program.converted(argument, kind)
-            for (_, kind, parameter), argument in zip(parameters, arguments, strict=True)
-        }
-        Execution(self._control, [*self._scopes, names]).run(body)
-
-    def _match(self, name: str) -> Struct:
-        """Apply a table, and return whether an entry has matched, as member ``hit``."""
-        table = self._control.tree.tables[name]
-        keys = [self.value(key).bits for key in table.keys]
-        given = self._control.entries_of(name)
-        if given is not None:
-            for matches, (action, arguments) in given:
-                if _all_fit(keys, matches):
-                    self._act(action, [Number(argument) for argument in arguments])
-                    return Struct({"hit": Number(1, 1)})
-        else:
-            for own, call in self._control.own_entries_of(name):
-                if _all_fit(keys, own):
-                    self.value(call)
-                    return Struct({"hit": Number(1, 1)})
-        if table.default is not None:
-            self.value(table.default)
-        return Struct({"hit": Number(0, 1)})
+    def number(self, expression: Node) -> int:
+        """The value of an expression of constants."""
+        return int(eval(self.value(expression).source))
 
     def match_key(self, match: Node) -> MatchKey | None:
         """Value and mask of what an entry or a select has; None: any key fits."""
         if match in (("name", "_"), ("name", "default")):
             return None
-        if match[0] == "masked":
-            return self.value(match[1]).value, self.value(match[2]).value
-        return self.value(match).value, -1
+        return (self.number(match[1]), self.number(match[2])) if match[0] == "masked" else (self.number(match), -1)
+
+    def fits(self, keys: Sequence[Node], matches: Sequence[Node]) -> str:
+        """The condition under which variables ``key_0`` and so on match."""
+        conditions = []
+        for place, (_, match) in enumerate(zip(keys, matches, strict=True)):
+            if match[0] == "name" and self.names.get(match[1]) == "value_set":
+                conditions.append(f"has({match[1]}_, key_{place})")
+            elif found := self.match_key(match):
+                masked = f"key_{place}" if found[1] == -1 else f"key_{place} & {found[1]}"
+                conditions.append(f"{masked} == {found[0] & found[1]}")
+        return " and ".join(conditions) or "True"
+
+    def keys(self, keys: Sequence[Node]) -> list[str]:
+        """Statements that give the variables ``key_0`` and so on their values."""
+        return [f"key_{place} = {self._unsigned(self.value(key))}" for place, key in enumerate(keys)]
+
+    def _unsigned(self, value: Value) -> str:
+        assert isinstance(value.kind, Bits), f"{value.source} is no number"
+        return value.to(Bits(value.kind.width))
+
+    def _value_of_number(self, value: int, width: int | None) -> Value:
+        return Value(str(value), Bits(width))
+
+    def _value_of_name(self, name: str) -> Value:
+        for known in (self._own, self.names):
+            if name in known:
+                return Value(f"{name}_", known[name])
+        return self.program.named[name]
+
+    def _value_of_member(self, of: Node, name: str) -> Value:
+        found = self.value(of)
+        if found.kind == "hit":
+            return Value(found.source, TRUTH)
+        return Value(f"{found.source}.{name}_", found.kind.kinds[name])
+
+    def _value_of_index(self, of: Node, place: Node) -> Value:
+        found = self.value(of)
+        return Value(f"{found.source}[{self.number(place)}]", found.kind[0])
+
+    def _value_of_slice(self, of: Node, high: Node, low: Node) -> Value:
+        first, last = self.number(low), self.number(high)
+        kind = Bits(last - first + 1)
+        return Value(kind.wrapped(f"{self.value(of).source} >> {first}"), kind)
+
+    def _value_of_cast(self, of_type: Node, of: Node) -> Value:
+        kind = self.program.kind(of_type)
+        return Value(self.value(of).to(kind), kind)
+
+    def _value_of_lookahead(self, of: Node, of_type: Node) -> Value:
+        kind = self.program.kind(of_type)
+        seen = f"{self.value(of).source}.lookahead({kind.width})"
+        return Value(seen if isinstance(kind, Bits) else f"{kind.__name__}().fill({seen})", kind)
+
+    def _value_of_list(self, elements: list[Node]) -> Value:
+        return self._joined([self.value(element) for element in elements])
+
+    def _joined(self, parts: list[Value]) -> Value:
+        """Bits one after the other."""
+        joined, width = "0", 0
+        for value in parts:
+            assert isinstance(value.kind, Bits) and value.kind.width, f"{value.source} has no width"
+            joined, width = f"({joined} << {value.kind.width} | {self._unsigned(value)})", width + value.kind.width
+        return Value(joined, Bits(width))
+
+    def _value_of_unary(self, sign: str, of: Node) -> Value:
+        value = self.value(of)
+        if sign == "!":
+            return Value(f"(not {value.source})", TRUTH)
+        if sign == "~" and value.kind.width and not value.kind.is_signed:
+            return Value(f"({value.source} ^ {value.kind.limits()[1]})", value.kind)
+        return Value(value.kind.wrapped(sign + value.source), value.kind)
+
+    def _value_of_binary(self, sign: str, left: Node, right: Node) -> Value:
+        first, second = self.value(left), self.value(right)
+        if sign in ("&&", "||"):
+            assert first.kind == second.kind == TRUTH, f"{sign} between numbers"
+            return Value(f"({first.source} {'and' if sign == '&&' else 'or'} {second.source})", TRUTH)
+        if sign == "++":
+            return self._value_of_list([left, right])
+        if sign in ("<<", ">>"):
+            return Value(first.kind.wrapped(f"{first.source} {sign} {second.source}"), first.kind)
+        kinds = first.kind, second.kind
+        if None not in (kinds[0].width, kinds[1].width):
+            assert kinds[0] == kinds[1], f"widths differ at {first.source} {sign} {second.source}"
+        kind = Bits(kinds[0].width or kinds[1].width, kinds[0].is_signed or kinds[1].is_signed)
+        joined = f"({first.to(kind)} {sign.strip('|') or sign} {second.to(kind)})"
+        if sign in _COMPARISONS:
+            return Value(joined, TRUTH)
+        if sign in ("|+|", "|-|"):
+            low, high = kind.limits()
+            return Value(f"max({low}, min({high}, {joined}))", kind)
+        return Value(joined if sign in "&|^" else kind.wrapped(joined), kind)
+
+    def _value_of_call(self, called: Node, arguments: list[Node]) -> Value:
+        given = [self.value(argument) for argument in arguments]
+        sources = [value.source for value in given]
+        if called[0] == "name":
+            return Value(f"{called[1]}_({', '.join(sources)})", None)
+        _, of, method = called
+        if method == "predicate":
+            return Value(f"(1 << {sources[0]} + 2 * {sources[1]})", Bits(8))
+        object_, width = self.value(of), getattr(given[-1].kind, "width", 0) if given else 0
+        if method in ("add", "subtract", "update"):
+            assert given[0].kind.width % 16 == 0, "fields of a checksum are whole words"
+            sources[0] += "" if isinstance(given[0].kind, Bits) else ".joined()"
+        if object_.kind == "Mirror":
+            assert width % 8 == 0 and width <= _MOST_MIRRORED_BITS, "a mirror puts whole bytes in front, and not many"
+        written, kind = _CALLS[f"{object_.kind}.{method}" if object_.kind == "Mirror" else method]
+        source = written.format(*sources, of=object_.source, width=width, all=", ".join(sources))
+        if kind != "own":
+            return Value(source, kind)
+        return Value(object_.kind.wrapped(source) if method == "get" else source, object_.kind)
 
 
-def fits(key: int, match: MatchKey | None) -> bool:
-    """Whether a key has the bits that a value and a mask ask for."""
-    return match is None or key & match[1] == match[0] & match[1]
+_CALLS: dict[str, tuple[str, Kind]] = {
+    "setValid": ("{of}.set_valid(True)", None),
+    "setInvalid": ("{of}.set_valid(False)", None),
+    "isValid": ("{of}.is_valid", TRUTH),
+    "apply": ("{of}()", "hit"),
+    "count": ("{of}.count({0}, program.frame_bytes)", None),
+    "get": ("{of}.get({0}, {width})", "own"),
+    "execute": ("{of}({0})", "own"),
+    "extract": ("{of}.extract({0})", None),
+    "advance": ("{of}.take({0})", None),
+    "emit": ("{of}.emit({0})", None),
+    "Mirror.emit": ("{of}.emit({all}, {width})", None),
+    "add": ("{of}.add({0})", None),
+    "subtract": ("{of}.subtract({0})", None),
+    "update": ("{of}.update({all})", Bits(16)),
+    "verify": ("{of}.is_wrong()", TRUTH),
+}
+"""Methods of things of TNA: the call in Python, and the kind of its value; ``own``: that of the thing."""
 
 
-def _all_fit(keys: Sequence[int], matches: Sequence[MatchKey | None]) -> bool:
-    for key, match in zip(keys, matches, strict=True):
-        if match is not None and (key ^ match[0]) & match[1]:
-            return False
-    return True
+class ControlWriter(Writer):
+    """Writes ``make(instances, entries, path)``, which returns the function ``apply`` of a control."""
+
+    def __init__(self, program: Program, tree: ControlTree) -> None:
+        super().__init__(program, {name: program.kind(kind) for _, kind, name in tree.parameters})
+        self._tree = tree
+        self.names |= {name: program.kind(kind) for kind, name, _ in tree.variables}
+        self._variables = list(self.names)
+        self.names |= dict.fromkeys(tree.tables, "table")
+        for (kind, types), _, name, body in tree.instances:
+            known = body[0][1][1] if body and len(body[0]) > 1 else types[0] if kind == "Hash" else None
+            self.names[name] = program.kind(known) if known else program.tree.controls.get(kind, kind)
+
+    def lines(self) -> list[str]:
+        """The text of ``make``."""
+        tree, found = self._tree, [f"{name}_ = None" for name in self._variables]
+        for (kind, types), arguments, name, body in tree.instances:
+            if kind == "RegisterAction":
+                found += self._register_action(name, f"{arguments[0][1]}_", self.program.kind(types[0]), *body)
+            else:
+                part = {"Register": ".cells"}.get(kind, ".apply" if kind in self.program.tree.controls else "")
+                found.append(f"{name}_ = instances[{name!r}]{part}")
+        actions: dict[str, tuple[list[Parameter], list[Node]]] = {"NoAction": ([], []), **tree.actions}
+        for name, (parameters, body) in actions.items():
+            self._own = {parameter: self.program.kind(kind) for _, kind, parameter in parameters}
+            widths = [f"{one}_ = {Value(f'{one}_', Bits()).to(kind)}" for one, kind in self._own.items()]
+            found += self.function(name, [f"{one}_" for one in self._own], widths + self.block(body))
+        found.append(f"actions = {{{', '.join(f'{name!r}: {name}_' for name in actions)}}}")
+        for name in tree.tables:
+            found += self.function(name, [], self._table(name))
+        found += self.function("apply", [f"given_{name}" for _, _, name in tree.parameters], self._apply())
+        return function_lines("make", "instances, entries, path", [*found, "return apply_"])
+
+    def _register_action(
+        self, name: str, cells: str, kind: Kind, parameters: list[Parameter], body: list[Node]
+    ) -> list[str]:
+        self._own = {parameter: self.program.kind(of_type) for _, of_type, parameter in parameters}
+        old, *result = (f"{parameter}_" for parameter in self._own)
+        lines = [f"{old} = {cells}.get(cell) or {zeros(kind)}", *(f"{one} = 0" for one in result), *self.block(body)]
+        return self.function(name, ["cell"], [*lines, f"{cells}[cell] = {old}", *(f"return {one}" for one in result)])
+
+    def _table(self, name: str) -> list[str]:
+        """Statements that tell whether an entry has matched."""
+        table = self._tree.tables[name]
+        places = range(len(table.keys))
+        pattern = "".join(f"(value_{place}, mask_{place}), " for place in places)
+        differs = " or ".join(f"(key_{place} ^ value_{place}) & mask_{place}" for place in places) or "False"
+        lines = [
+            *self.keys(table.keys),
+            f"given = entries.get(path + {'.' + name!r})",
+            f"for ({pattern}), (action, arguments) in given or ():",
+            *indented([f"if not ({differs}):", *indented(["actions[action](*arguments)", "return True"])]),
+        ]
+        own: list[str] = []
+        for matches, call in table.entries:
+            hit = indented([self.value(call).source, "return True"])
+            own += [f"if {self.fits(table.keys, matches)}:", *hit]
+        if own:
+            lines += ["if given is None:", *indented(own)]
+        return [*lines, *([self.value(table.default).source] if table.default else []), "return False"]
+
+    def _apply(self) -> list[str]:
+        tree = self._tree
+        self._changed.update(self._variables)
+        given = {name: Value(f"given_{name}", Bits()).to(self.names[name]) for _, _, name in tree.parameters}
+        given |= {name: self.initial(self.names[name], value) for _, name, value in tree.variables}
+        results = [
+            f"{name}_, "
+            for direction, _, name in tree.parameters
+            if direction == "inout" and isinstance(self.names[name], Bits)
+        ]
+        lines = [f"{name}_ = {value}" for name, value in given.items()]
+        return [*lines, *self.block(tree.apply), f"return {''.join(results)}"]
 
 
-def _methods(prefix: str) -> dict[str, Callable[..., Any]]:
-    """The methods of an execution by the kind of node that they are for."""
-    return {name.removeprefix(prefix): of for name, of in vars(Execution).items() if name.startswith(prefix)}
+def has(members: Iterable[MatchKey], key: int) -> bool:
+    """Whether a value set has a member that fits."""
+    return any((key ^ value) & mask == 0 for value, mask in members)
 
 
-_STATEMENTS, _VALUES = _methods("_"), _methods("_value_of_")
-_literal = cache(Number)
-
-
-def joined_bits(fields: Sequence[Number]) -> int:
-    """Numbers one after the other."""
-    joined = 0
-    for number in fields:
-        joined = joined << (number.width or 0) | number.bits
-    return joined
-
-
-def number_of(expression: Node) -> Number:
+def number_of(expression: Node) -> int:
     """The value of an expression of numbers."""
-    kind, *rest = expression
-    if kind == "number":
-        return Number(*rest)
-    assert kind == "binary", f"'{kind}' is no expression of numbers"
-    operator, left, right = rest
-    first, second = number_of(left), number_of(right)
-    if operator in ("<<", ">>"):
-        return Number(first.value << second.value if operator == "<<" else first.value >> second.value)
-    return _combined(operator, first, second)
-
-
-def _combined(sign: str, left: Number, right: Number) -> Number:
-    width, is_signed = left.width or right.width, left.is_signed or right.is_signed
-    if left.width is not None and right.width is not None:
-        assert (left.width, left.is_signed) == (right.width, right.is_signed), f"widths differ at {sign}"
-    first, second = (
-        number.value if number.width is not None else Number(number.value, width, is_signed).value
-        for number in (left, right)
-    )
-    if sign in _COMPARISONS:
-        return _literal(int(_COMPARISONS[sign](first, second)), 1)
-    result = _ARITHMETIC[sign](first, second)
-    if sign in ("|+|", "|-|"):
-        assert width is not None
-        low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)
-        result = max(low, min(high, result))
-    return Number(result, width, is_signed)
-
-
-def _like(old: Number, value: int) -> Number:
-    return Number(value, old.width, old.is_signed)
+    return Writer(Program(ProgramTree()), {}).number(expression)

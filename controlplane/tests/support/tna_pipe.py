@@ -16,8 +16,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from support.p4_frames import Bits, Deparser, Parser, TooShort
-from support.p4_interpreter import Control, Entries, Number, Program, Struct, joined_bits, number_of
+from support.p4_frames import Deparser, Frame, Parser, TooShort
+from support.p4_interpreter import Control, Entries, Program, Struct, number_of
 from support.p4_preprocessor import Preprocessor
 from support.p4_syntax import parse, parse_expression
 
@@ -53,7 +53,7 @@ typedef bit<10> MirrorId_t;
 def program_of(chip: str, p4src: Path = P4SRC) -> Program:
     """The sources for a chip or a profile."""
     defines = {"__TARGET_TOFINO__": (CHIPS | PROFILES)[chip], "PIPES": 2, "IPDV": int(chip in PROFILES)}
-    preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)).value)
+    preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)))
     tree = parse(_ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4"))
     return Program(tree, fills_containers=chip == "tofino1")
 
@@ -76,33 +76,26 @@ class _Gress:
         self.parser = Parser(program, f"{name}Parser", value_sets)
         self.control = Control(program, program.tree.controls[name], entries)
         self.deparser = Deparser(program, f"{name}Deparser")
-        self.parameters = self.control.tree.parameters
+        self.metadata = [kind[0] for _, kind, _ in program.tree.controls[name].parameters[3:]]
 
     def run(self, intrinsic: Struct, gap_bits: int, frame: bytes, time: int) -> tuple[dict[str, Struct], bytes]:
         """The metadata of the architecture by their types, and the frame as it leaves."""
-        head = list(intrinsic.members.values())
-        size = sum(number.width for number in head)
         self.program.frame_bytes = len(frame) + _FCS_BYTES
-        bits = Bits(
-            joined_bits(head) << (gap_bits + 8 * len(frame)) | int.from_bytes(frame, "big"),
-            size + gap_bits + 8 * len(frame),
-        )
-        headers, local, standard = self.parser.parse(bits)
-        signature = headers.members.get("signature")
+        arrived = Frame(intrinsic.joined() << gap_bits, intrinsic.width + gap_bits, frame)
+        headers, local, standard = self.parser.parse(arrived)
+        signature = getattr(headers, "signature_", None)
         if self.program.fills_containers and signature is not None and signature.is_valid:
             front = signature.values()
             local.set("cell", front["run"] << 24 | front["receiver"] << 16 | front["flow"])
-        types = [kind[0] for _, kind, _ in self.parameters[3:]]
-        others = {kind: self.program.struct(kind) for kind in types}
+        others = {kind: self.program.struct(kind) for kind in self.metadata}
         for kind, struct in others.items():
             if kind.endswith("_from_parser_t"):
                 struct.set("global_tstamp", time)
             elif kind.endswith("_for_tm_t"):
                 struct.set("ucast_egress_port", _NO_PORT)
-        handed = (headers, local, standard, *(others[kind] for kind in types))
-        self.control.apply([lambda struct=struct: struct for struct in handed])
+        self.control.apply(headers, local, standard, *others.values())
         verdict = next(struct for kind, struct in others.items() if kind.endswith("_for_deparser_t"))
-        return others, self.deparser.deparse(headers, local, verdict) + bits.rest()
+        return others, self.deparser.deparse(headers, local, verdict) + arrived.rest()
 
 
 class TnaPipe:
@@ -149,8 +142,7 @@ class TnaPipe:
         header = self.program.struct("packet_out_t")
         for name, value in fields.items():
             header.set(name, value)
-        numbers: list[Number] = list(header.members.values())
-        head = joined_bits(numbers).to_bytes(sum(number.width or 0 for number in numbers) // 8, "big")
+        head = header.joined().to_bytes(header.width // 8, "big")
         self.arrive(self.cpu, self.now, (head + payload).ljust(_SHORTEST_PACKET_OUT_BYTES, b"\0"))
 
     def run(self, until: int) -> None:
@@ -168,8 +160,8 @@ class TnaPipe:
         self.to_controller.clear()
         self.packet_out(kind=constants["KIND_READ"], value=first, count=cells, flags=flags)
         self.run(self.now + (3 * cells + 2) * (self.round_ticks + EGRESS_TICKS))
-        head = sum(number.width or 0 for number in self.program.struct("packet_in_t").members.values()) // 8
-        return [frame[head:] for frame in self.to_controller]
+        head = self.program.structs["packet_in_t"].width
+        return [frame[head // 8 :] for frame in self.to_controller]
 
     def counter(self, name: str) -> dict[int, int]:
         """The frames of each cell of a counter, by its name such as ``TesterEgress.transmit_reason``."""
@@ -225,7 +217,7 @@ class TnaPipe:
             if session in self.mirrors:
                 out, most_bytes = self.mirrors[session]
                 self._leave(out, 0, head + frame[: most_bytes - len(head)])
-        if others["ingress_intrinsic_metadata_for_deparser_t"].members["drop_ctl"].value:
+        if others["ingress_intrinsic_metadata_for_deparser_t"].values()["drop_ctl"]:
             return
         manager = others["ingress_intrinsic_metadata_for_tm_t"].values()
         if manager["ucast_egress_port"] != _NO_PORT:
@@ -243,7 +235,7 @@ class TnaPipe:
         except TooShort:
             self.dropped_by_parsers += 1
             return
-        if others["egress_intrinsic_metadata_for_deparser_t"].members["drop_ctl"].value:
+        if others["egress_intrinsic_metadata_for_deparser_t"].values()["drop_ctl"]:
             return
         if port % _PORTS_PER_PIPE == self.loop or any(port == member for member, _ in self.loop_ports):
             self.arrive(port, at + self.round_ticks, left)
