@@ -12,6 +12,7 @@ import pytest
 import yaml
 from support.networks import TOPOLOGIES, changed
 
+from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.topology import load_topology
 from p4mesh.topology.device_keys import keys_of
@@ -19,7 +20,7 @@ from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.engine_network import build_network
 from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.model import PortRef
-from p4mesh.topology.schema import schema
+from p4mesh.topology.schema import TOPOLOGY_FILE, schema
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
@@ -205,6 +206,38 @@ def test_a_whole_number_may_be_written_in_every_way_of_yaml(spelling: str) -> No
     topology = parse_topology("pair.yaml", RING.replace("1000000000", spelling))
     build_network(topology)
     assert topology.tester_ports[0].rate_bps == 10**9
+
+
+RARE_YAML = [
+    "a: |#",
+    "a: b\tc",
+    "a: !",
+    "?",
+    "a: é\t",
+    "--- ",
+    "a: [1,\n 2",
+    "a: 1\nb: 2\na: 3",
+    "a: {b: &x 1, c: *x}",
+    "[" * 500,
+]
+
+
+@pytest.mark.parametrize(
+    "text", [*(path.read_text() for path in sorted(TOPOLOGIES.glob("*.yaml"))), *RARE_YAML], ids=lambda text: text[:9]
+)
+def test_yaml_is_read_the_same_without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: values, lines and messages are those of PyYAML's own loader."""
+
+    def read() -> object:
+        try:
+            source = YamlSource("some.yaml", text, TOPOLOGY_FILE)
+        except TopologyError as error:
+            return str(error)
+        return source.data, source._lines
+
+    found = read()
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert found == read()
 
 
 def test_a_gap_in_bits_and_bytes_is_refused() -> None:
