@@ -1,6 +1,6 @@
 """docs/TOFINO.md, "From a switch to a first result": its files and its commands, in their order, on a fake bf_switchd.
 
-Method: everything is read from the page. The address is that of the fake, and trials have 300 frames a port, because
+Method: everything is read from the page. The address is that of the fake, and trials have 30 frames a port, because
 the fake counts each frame in Python; loads, sizes and all other settings are those of the page.
 """
 
@@ -23,7 +23,7 @@ from p4mesh.tester.contract import P4SRC
 
 PAGE = (Path(__file__).parents[3] / "docs" / "TOFINO.md").read_text()
 STEPS = PAGE[PAGE.index("## From a switch to a first result") : PAGE.index("Expect these results:")]
-SHORT = ("duration_ms=scaled", "scaled_frames=300", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=0")
+SHORT = ("duration_ms=scaled", "scaled_frames=30", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=0")
 
 _TOFINO_2_PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino2.bfrt.json").read_bytes()
 SWITCHES: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
