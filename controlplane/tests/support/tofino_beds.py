@@ -26,6 +26,7 @@ MS = 10**6
 DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
 """Tester ports 1 and 2 are in pipe 0, 3 and 4 in pipe 1."""
 PORTS_OF_TOFINO_2 = {1: 8, 2: 16, 3: 136, 4: 400}
+STATIONS = {station_mac(number): number for number in DEVICE_PORTS}
 FAR_LOOP = LOOP + 128
 TESTER_PORTS = {device: number for number, device in DEVICE_PORTS.items()}
 PROGRAM = b"what the compiler of the user's SDE has made"
@@ -42,14 +43,10 @@ def switch(
 
     def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
         # Station n has the address 00:01:AA:00:0n:00 (RFC 2544 bound to methodology 0.4).
-        out = devices[_station_number(mac)]
+        out = devices[STATIONS[mac]]
         return [] if lost(number) or out == port else [(out, LATENCY_NS + step_ns * (number % 4))]
 
     return forward
-
-
-def _station_number(mac: bytes) -> int:
-    return next(number for number in DEVICE_PORTS if station_mac(number) == mac)
 
 
 def p4runtime_text(address: str, *, more: str = "", ports: Sequence[int] = tuple(DEVICE_PORTS.values())) -> str:
