@@ -68,3 +68,5 @@ def test_short_runs_are_not_told_and_real_time_is_that_of_the_clock() -> None:
     assert not is_long([small])
     assert real_time_text([small]) == ""
     assert real_time_text([replace(LONG, duration_ns=86_400 * 10**9)]) == "600,000,000 frames in 1 d 7 s"
+    three_units = replace(LONG, duration_ns=(86_400 + 7200 + 180) * 10**9)
+    assert real_time_text([three_units]) == "600,000,000 frames in 1 d 2 h"

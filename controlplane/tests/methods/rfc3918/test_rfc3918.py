@@ -12,7 +12,7 @@ from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
-from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts
+from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, Transient
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
@@ -108,7 +108,9 @@ def test_the_aggregated_throughput_counts_the_copies_of_all_ports() -> None:
     fps = float(max_rate_fps(128, GIGABIT))
     assert outcome.state is Verdict.MEASURED
     assert (row["load_pct"], row["members"], row["rx_frames"]) == (100, 3, 3 * 1000)
-    assert specs[0].label == "7 groups 128 B 100.0000 %"
+    assert specs[0].label == "7 groups 128 B 100.0000 %" and specs[0].watch_queues
+    theory, found = outcome.figures[0].series
+    assert (theory.theoretical, theory.points) == (True, ((128, pytest.approx(3 * fps)),)) and len(found.points) == 1
     assert row["forwarding_fps"] == pytest.approx(3 * fps)
     # Copies of a frame may be lost together: of 1,000 frames 3 in 1,000.
     assert "a loss ratio above 3/n of the n frames sent: 0.3 %" in outcome.tables[0].note
@@ -154,6 +156,38 @@ def test_mixed_classes_keep_their_ratio_and_are_told_apart(share: int) -> None:
     assert row["multicast_fps"] == pytest.approx(3 * share / (100 - share) * float(str(row["unicast_fps"])), rel=1e-2)
 
 
+def test_rates_of_classes_have_no_frames_of_a_transient() -> None:
+    """500 multicast frames to three ports lose 30 copies, 500 unicast ones 20; port 2 got 20 of 667 at first."""
+
+    class Bursty(GroupMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            burst = Transient(spec.duration_ns // 2, over=True, frames=20)
+            ports = (PortCounts(2, rx_frames=667, early_frames=20),)
+            return replace(super().measure(spec, note), transient=burst, ports=ports)
+
+    def lossy(_: TrialSpec, flows: Flows) -> None:
+        for name, lost in (("multicast", 30), ("unicast", 20)):
+            key = next(
+                key
+                for key, flow in flows.items()
+                if (name == "unicast") == (key[0] == "unicast") and key[1] == 3 and flow.tx_frames > 30
+            )
+            flows[key] = less(flows[key], lost)
+
+    at_line = ("search_min_pct=100", "search_initial_pct=100", "acceptable_loss_pct=10", "groups=1", "sustained=false")
+    outcome, specs = run("rfc3918.mixed_class", Bursty(lossy), *at_line)
+    (row,) = rows(outcome, "mixed_class")
+    assert specs[0].watch_queues and specs[0].per_flow
+    names = ("tx_frames", "lost_frames")
+    assert [row[f"multicast_{name}"] for name in names] == [500, 30]
+    assert [row[f"unicast_{name}"] for name in names] == [500, 20]
+    frame_fps = float(max_rate_fps(128, GIGABIT)) / 1000
+    early = 20 * 167 / 667
+    assert row["unicast_fps"] == pytest.approx((480 - early) * frame_fps)
+    assert row["multicast_fps"] == pytest.approx((1470 - (20 - early)) * frame_fps)
+    assert row["unicast_error_fps"] == row["multicast_error_fps"] == pytest.approx(2 * 3 * frame_fps, rel=1e-3)
+
+
 def first_groups(count: int) -> Callable[[TrialSpec, Flows], None]:
     """A device that forwards the first groups only."""
 
@@ -175,6 +209,11 @@ def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
     found = rows(outcome, "scaled_matrix")
     assert outcome.state is Verdict.MEASURED
     assert [row["groups"] for row in found] == [20, 40, 45]
+    assert outcome.tables[0].keys == ("frame_size_bytes", "groups")
+    assert any("Trial duration 4.262 ms" in text for text in outcome.deviations), "3,600 frames"
+    assert (
+        len(rows(run("rfc3918.scaled_matrix", GroupMeasurer(), "groups=20", "groups_step=20")[0], "scaled_matrix")) == 1
+    )
     fps = 3 * float(max_rate_fps(128, GIGABIT))
     assert [row["forwarding_fps"] for row in found] == pytest.approx([fps, fps * 25 / 40, fps * 25 / 45])
 
@@ -420,6 +459,10 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
     assert (more in outcome.findings) == (failed is None)
     assert [spec.streams[0].frame_count for spec in specs] == list(range(10, (failed or 200) + 1, 10))
     assert all(spec.memberships and not spec.memberships.verify for spec in specs)
+    rate_fps = max_rate_fps(128, GIGABIT) / 100
+    assert specs[0].duration_ns == int(10 * SECOND / rate_fps) + 1, "all frames leave"
+    assert [table.detail for table in outcome.tables] == [False, True]
+    assert len(run("rfc3918.group_capacity", GroupMeasurer(), "groups_first=20", "groups_max=20")[1]) == 1
 
 
 # Refusals

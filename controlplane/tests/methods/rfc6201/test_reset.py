@@ -103,7 +103,39 @@ def test_corrupted_frames_stand_beside_the_lost_ones() -> None:
             return replace(super().measure(spec, note), corrupted_frames=3)
 
     for measurer, corrupted in ((Corrupting(5), 3), (Interrupted(5), None)):
-        assert [one.corrupted_frames for one in run(measurer, RATE_PCT)[0].each] == [corrupted] * 3
+        row, _ = run(measurer, RATE_PCT)
+        assert [one.corrupted_frames for one in row.each] == [corrupted] * 3
+        assert row.corrupted_frames_avg == corrupted
+
+
+def test_times_of_the_trials_are_averaged_and_stand_one_by_one() -> None:
+    """10,000, 20,000 and 60,000 frames are lost, of which 10 ms were without power."""
+
+    class Different(Interrupted):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            self.lost = (10_000, 20_000, 60_000)[len(self.specs)]
+            return super().measure(spec, note)
+
+    measurer = Different(0)
+    row, _ = run(measurer, RATE_PCT, "reset_type=power", "power_off_s=0.01", "resets=3")
+    interval = interval_ms(measurer.specs[-1])
+    times_ms = [pytest.approx(count * interval - 10) for count in (10_000, 20_000, 60_000)]
+    assert [(one.trial, one.loss_ms) for one in row.each] == list(enumerate(times_ms, start=1))
+    assert (row.reset_ms_min, row.reset_ms_max) == (times_ms[0], times_ms[2])
+    assert row.reset_ms_avg == row.loss_ms_avg == pytest.approx(30_000 * interval - 10)
+    assert row.stamps_ms_avg == pytest.approx(30_001 * interval - 10, abs=2e-6)
+    assert row.lost_frames_avg == 60_000
+
+
+def test_the_throughput_is_that_of_whole_frames_and_a_command_has_a_minute() -> None:
+    row, _ = run(Interrupted(5))
+    assert row.throughput_l2_mbps == pytest.approx(row.throughput_fps * 512 / 10**6)
+    measurer = Interrupted(5)
+    run(measurer, RATE_PCT, "reset_cmd=true", "reset_type=power", "power_off_s=2")
+    spec = measurer.specs[-1]
+    assert spec.interruption is not None and spec.duration_ns - spec.interruption.after_ns == 62 * 10**9
+    with pytest.raises(ParameterError, match="after_ms=10 is over before the reset of 10 ms"):
+        run(Interrupted(5), RATE_PCT, "after_ms=10")
 
 
 def test_an_interruption_that_no_look_has_seen_has_its_loss() -> None:
