@@ -8,7 +8,7 @@ of a moment between two counts of the frames sent. By how much frames may leave 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,14 +55,14 @@ class _Windows:
     frames: Array
     parts: Array
     unsure: Array
-    """Part of the trial by which the length of each window may be another one."""
+    """Part of the trial by which the length of each window may be another one, by port."""
     lost_share: float
     """Share of the frames that were lost, 0 to 1."""
 
     def above(self, first: int) -> bool:
         """Whether a window has more frames than the rate of those behind it, and one of each port more."""
         excess, chance = self._excess(*self._of_all_ports(), first)
-        single, of_chance = self._excess(self.frames, self.parts, first, few=True)
+        single, of_chance = self._excess(self.frames, self.parts, self.unsure, first, few=True)
         return bool(excess[0] - chance[0] > len(self.frames)) or bool((single - of_chance > _OF_A_PORT).any())
 
     def hidden(self, first: int) -> int:
@@ -70,10 +70,13 @@ class _Windows:
         excess, _ = self._excess(*self._of_all_ports(), first)
         return round(excess[0]) if excess[0] > len(self.frames) else 0
 
-    def _of_all_ports(self) -> tuple[Array, Array]:
-        return self.frames.sum(axis=0)[None, :], self.parts.mean(axis=0)[None, :]
+    def _of_all_ports(self) -> tuple[Array, Array, Array]:
+        unsure = _mean_of_ports(self.unsure, self.frames.sum(axis=1))
+        return self.frames.sum(axis=0)[None, :], self.parts.mean(axis=0)[None, :], unsure[None, :]
 
-    def _excess(self, frames: Array, parts: Array, first: int, *, few: bool = False) -> tuple[Array, Array]:
+    def _excess(
+        self, frames: Array, parts: Array, unsure_parts: Array, first: int, *, few: bool = False
+    ) -> tuple[Array, Array]:
         """Frames of a window beyond the rate of those behind it, and how many of them chance makes.
 
         Windows behind show what chance makes, unless the transient ends among them: then their neighbours do. Of a
@@ -84,7 +87,7 @@ class _Windows:
         wanted = (rates * parts[:, first : first + 1])[:, 0]
         # Of frames that are lost one by one, it is their number times the share that is lost.
         variance = wanted * self.lost_share
-        unsure = rates[:, 0] * self.unsure[first]
+        unsure = rates[:, 0] * unsure_parts[:, first]
         if behind.shape[1] >= _FEWEST_SEEN:
             left = behind - rates * lengths
             # The lower of two medians: the end of a transient may be two of four steps.
@@ -100,16 +103,27 @@ class _Windows:
 
         Where frames leave ``unevenly``, several windows together are no longer unsure than one.
         """
-        frames, parts = (part[0, first:] for part in self._of_all_ports())
-        wanted = parts * frames.sum() / parts.sum()
-        unsure = self.unsure[first:] * frames.sum() / parts.sum()
-        allowed = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(wanted * self.lost_share) + unsure
-        left = frames - wanted
+        frames, parts, _ = (part[0, first:] for part in self._of_all_ports())
+        left = frames - parts * frames.sum() / parts.sum()
+        allowed = self._allowed(first, frames.sum() / parts.sum())
         return bool((abs(np.cumsum(left) if unevenly else left) <= allowed).all())
+
+    def falls(self, first: int) -> bool:
+        """Whether the last window has fewer frames than the least rate of the first half of those from ``first`` on."""
+        frames, parts, _ = (part[0, first:] for part in self._of_all_ports())
+        half = len(frames) // 2
+        rate = (frames[:half] / parts[:half]).min()
+        return bool(rate * parts[-1] - frames[-1] > self._allowed(first, rate)[-1])
+
+    def _allowed(self, first: int, rate: float) -> Array:
+        """Frames by which windows from ``first`` on may differ from those of a rate by chance."""
+        _, parts, unsure = (part[0, first:] for part in self._of_all_ports())
+        found: Array = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(parts * rate * self.lost_share) + unsure * rate
+        return found
 
     def varied(self, first: int) -> int:
         """Frames from window ``first`` on that the next trial may have more or less, as these windows differ."""
-        frames, parts = (part[0, first:] for part in self._of_all_ports())
+        frames, parts, _ = (part[0, first:] for part in self._of_all_ports())
         left = frames - parts * frames.sum() / parts.sum()
         most = round(_OF_RATE * float(np.sqrt((left**2).sum() * len(left) / (len(left) - 1))))
         return most if most > len(self.frames) else 0
@@ -138,33 +152,43 @@ def transient(
     duration_ns: int,
     lost_share: float,
     *,
-    uneven: float = 0.0,
+    uneven: Mapping[int, float] | None = None,
     varies: bool = False,
 ) -> tuple[Transient, tuple[PortCounts, ...]] | None:
     """The transient of a trial that lost a share of its frames, and its ports with it; None where there is none.
 
-    ``ways_ns`` is the smallest latency at each port that received some. Frames may leave by the part ``uneven`` of the
-    trial earlier or later than evenly. The rate of a device that ``varies`` as its processor has time has an error of
-    its windows.
+    ``ways_ns`` is the smallest latency at each port that received some. Frames to a port may leave by the part
+    ``uneven`` of the trial earlier or later than evenly. The rate of a device that ``varies`` as its processor has time
+    has an error of its windows.
     """
     receivers = [port for port in ports if port.port in ways_ns]
     if not receivers or len(readings) < FEWEST_READINGS:
         return None
-    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, uneven)
+    parts = np.array([(uneven or {}).get(port.port, 0.0) for port in receivers])
+    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, parts)
+    of_all = float(_mean_of_ports(parts, windows.frames.sum(axis=1)))
     count = windows.frames.shape[1]
     first = next((place for place in range(count - 1) if not windows.above(place)), count - 1)
-    if not varies and not windows.alike(first, unevenly=uneven > 0):
-        return (UNKNOWN, tuple(ports)) if uneven else None
+    if not varies and not windows.alike(first, unevenly=of_all > 0):
+        if of_all:
+            return UNKNOWN, tuple(ports)
+        return (Transient(readings[-1].time_ns, over=False, frames=0), tuple(ports)) if windows.falls(first) else None
     if count - first < _LEAST_WINDOWS:
         return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
     hidden = max(windows.hidden(first), windows.varied(first) if varies else 0)
-    unsure = windows.unevenly(first, uneven) if uneven else 0
+    unsure = windows.unevenly(first, of_all) if of_all else 0
     hidden += unsure
     if not first:
         return (Transient(0, True, 0, hidden, unsure), tuple(ports)) if hidden else None
     early = dict(zip([port.port for port in receivers], windows.early(first).tolist(), strict=True))
     found = Transient(readings[first - 1].time_ns, True, max(0, round(sum(early.values()))), hidden, unsure)
     return found, tuple(_with(port, early.get(port.port, 0.0), late.get(port.port, 0)) for port in ports)
+
+
+def _mean_of_ports(parts: Array, frames: Array) -> Array:
+    """Parts of a trial by port (rows), weighted by the frames of the ports."""
+    found: Array = frames @ parts / max(1, frames.sum())
+    return found
 
 
 def _with(port: PortCounts, early: float, late: int) -> PortCounts:
@@ -178,7 +202,7 @@ def _windows(
     ways_ns: dict[int, float],
     duration_ns: int,
     lost_share: float,
-    uneven: float = 0.0,
+    uneven: Array,
 ) -> tuple[_Windows, dict[int, int]]:
     """The windows between readings, and the late frames of each port."""
     receivers = [port for port in ports if port.port in ways_ns]
@@ -193,7 +217,7 @@ def _windows(
         late[port.port] = _late_frames(port, port.rx_frames - came[-1], rest)
         until.append([0, *came, max(port.rx_frames - late[port.port], came[-1])])
     frames = np.diff(np.array(until, dtype=np.float64))
-    return _Windows(frames, np.diff(limits), takes[1:] + takes[:-1] + uneven, lost_share), late
+    return _Windows(frames, np.diff(limits), takes[1:] + takes[:-1] + uneven[:, None], lost_share), late
 
 
 def _span(reading: PortReading, sent: int, duration_ns: int) -> tuple[float, float]:

@@ -145,7 +145,7 @@ def windows(
     """Windows of these frames per port, of equal length unless told."""
     count = len(ports[0])
     lengths = np.array([parts or [1 / count] * count] * len(ports))
-    return _Windows(np.array(ports, dtype=float), lengths, np.array(unsure or [0.0] * count), lost_share)
+    return _Windows(np.array(ports, dtype=float), lengths, np.array([unsure or [0.0] * count] * len(ports)), lost_share)
 
 
 EVEN = (100,) * 7
@@ -213,6 +213,20 @@ def test_windows_are_alike_within_five_deviations_and_a_frame_of_each_port(moved
     assert windows((900, 100 + moved, 100 - moved, 100), lost_share=0.25).alike(1) is alike
 
 
+@pytest.mark.parametrize(("last", "falls"), [(84, False), (82.9, True), (117, False)])
+def test_a_device_that_forwards_less_at_last_is_told(last: float, falls: bool) -> None:
+    """Less than its rate by more than five deviations of 3.2 frames and a frame: a tenth of 100 is lost."""
+    assert windows((900, *(100,) * 6, last), lost_share=0.1024).falls(1) is falls
+    assert not windows((900, last, *(100,) * 5, last), lost_share=0.1024).falls(1), "it has paused before"
+
+
+def test_a_port_whose_frames_leave_unevenly_has_a_part_in_the_length_of_windows_as_in_the_frames() -> None:
+    """A hundredth of the trial for 1 of 9 frames; of the port alone it is one frame in 8."""
+    ports = [(900,) * 8, (100,) * 8]
+    found = _Windows(np.array(ports, float), np.full((2, 8), 1 / 8), np.array([[0.0] * 8, [0.01] * 8]), 0.0)
+    assert found._allowed(0, 8000) == pytest.approx(2 + 8000 * 0.001)
+
+
 @pytest.mark.parametrize(("moved", "varied"), [(0.25, 0), (0.5, 2), (50, 200)])
 def test_the_next_trial_may_differ_by_two_deviations_of_the_windows(moved: float, varied: int) -> None:
     """Of two windows the deviation is 2 * moved in their sum; one frame of the port is none."""
@@ -244,7 +258,7 @@ def test_frames_that_were_flooded_back_are_none_of_the_last_window() -> None:
     """A reading counts them at their source, the result does not: the last window is empty, and none has less."""
     readings = [PortReading(DURATION_NS * number // 8, None, {1: 100 * number}) for number in range(1, 8)]
     counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=650)
-    found, _ = _windows(readings, [counts], {1: 0.0}, DURATION_NS, 0.5)
+    found, _ = _windows(readings, [counts], {1: 0.0}, DURATION_NS, 0.5, np.zeros(1))
     assert found.frames.tolist() == [[100] * 7 + [0]]
 
 

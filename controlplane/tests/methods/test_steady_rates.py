@@ -338,14 +338,28 @@ def test_jitter_of_an_overload_is_that_behind_the_filling_of_the_queue_within_it
     device = Device(ports=4, queue_frames=64)
     found = []
     for frames in (200, 4000):
-        asked = ("direction=to_one", "parts=forwarding", f"scaled_frames={frames}")
+        asked = ("direction=to_one", "parts=forwarding", f"scaled_frames={frames}", "latency_percentiles=true")
         loads = ("sweep_start_pct=100", "sweep_end_pct=100")
         tables = run_on_sim(PartiallyMeshed(), device.topology, (256,), *QUICK, *asked, *loads)[1].tables
         rows: list[dict[str, Any]] = [dict(one.rows[0]) for one in tables if one.name.startswith("latency_sweep")]
         found.append({key: value for row in rows for key, value in row.items()})
     short, long = found
-    for key in ("jitter_avg", "ipdv_avg", "rfc3550_avg"):
+    for key in ("jitter_avg", "ipdv_avg", "rfc3550_avg", "pdv_p99", "pdv_p99_9", "ipdv_p1", "ipdv_p99"):
         assert short[f"{key}_us"] == pytest.approx(long[f"{key}_us"], abs=short[f"{key}_error_us"]), key
+
+
+@pytest.mark.parametrize("frames", [2000, 2100, 4000])
+def test_delay_variation_of_an_overload_is_that_of_a_full_queue_within_its_error(frames: int) -> None:
+    """PDV grows by a hundredth of a slot with each frame of 101 % to one port, until a queue of 20 frames is full."""
+    slot_us, queued = 276 * 8 / 1000, 20
+    device = Device(ports=3, queue_frames=queued)
+    asked = ("direction=to_one", "parts=forwarding", f"scaled_frames={frames}", "latency_percentiles=true")
+    loads = ("sweep_start_pct=50.5", "sweep_end_pct=50.5")
+    tables = run_on_sim(PartiallyMeshed(), device.topology, (256,), *QUICK, *asked, *loads)[1].tables
+    cells = {key: value for one in tables if one.name.startswith("latency_sweep") for key, value in one.rows[0].items()}
+    value_us, error_us = (float(str(cells[f"pdv_p99{end}"])) for end in ("_us", "_error_us"))
+    assert cells["queues"] == "frames lost"
+    assert abs(value_us - queued * slot_us) <= error_us + 1.1 * slot_us
 
 
 def test_the_latency_behind_a_queue_that_fills_has_no_error() -> None:

@@ -20,11 +20,14 @@ from support.runs import measure, run_on_sim
 from p4mesh.layers import UDP_OVER_IPV4
 from p4mesh.measurement.transient import UNKNOWN
 from p4mesh.methods.base import Method
+from p4mesh.methods.messages.background import MessageBackground
+from p4mesh.methods.messages.latency import MessageLatency
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
+from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc3918.n_to_n import NToN
@@ -347,3 +350,50 @@ def test_ports_that_start_one_after_the_other_hide_no_bucket(
     unknown = row["forwarding_error_fps"] == row["forwarding_fps"]
     assert row["queues"] == ("transient" if unknown else "frames lost")
     assert unknown or row["forwarding_error_fps"] < 0.3 * true_fps
+
+
+@pytest.mark.parametrize("stream_set", ["sizes", "xena"])
+@pytest.mark.parametrize("frames", [1000, 5000])
+@pytest.mark.parametrize("burst_frames", [50, 400])
+def test_valid_frames_beside_errored_ones_are_lost_as_in_a_long_trial(
+    burst_frames: int, frames: int, stream_set: str
+) -> None:
+    """Half of them for good; 5 % were printed, or 24 %, of which a bucket let through what it holds."""
+    lookup = f"lookup: {{capacity_fps: 40000, overload_pass_ppm: 500000, burst_frames: {burst_frames}}}"
+    topology = parsed(switch(lookup, ports=2, rates_bps=10**9, tester_port={1: "pad_to_minimum: false"}))
+    asked = (f"stream_set={stream_set}", f"scaled_frames={frames}", "sweep_start_pct=100")
+    sizes = (64, 1518) if stream_set == "xena" else (64,)
+    row: dict[str, Any] = dict(run_on_sim(ErroredFrames(), topology, sizes, *QUICK, *asked)[1].tables[0].rows[0])
+    if row["valid_rx_frames"] == row["valid_tx_frames"]:
+        return  # The bucket is larger than the trial.
+    assert row["valid_loss_pct"] == pytest.approx(50, abs=row["valid_loss_error_pct"])
+    unknown = row["valid_loss_pct"] + row["valid_loss_error_pct"] == pytest.approx(100)
+    assert row.get("queues") == ("transient" if unknown else None)
+    assert unknown is (frames == 1000 and (stream_set == "xena" or burst_frames == 400))
+    assert unknown or row["valid_loss_error_pct"] < 4
+    assert unknown or row["early_frames"] >= 25
+
+
+def test_frames_that_a_device_is_to_filter_are_no_transient() -> None:
+    """All of the undersize ones and of those with a bad FCS, of trials too short for windows."""
+    topology = parsed(switch(ports=2, rates_bps=10**9, tester_port={1: "pad_to_minimum: false"}))
+    outcome = measured(ErroredFrames(), topology, "scaled_frames=60", "sweep_start_pct=100")
+    assert {column.key for column in outcome.tables[0].columns}.isdisjoint({"early_frames", "queues"})
+
+
+@pytest.mark.parametrize(
+    ("test", "messages"), [(MessageLatency(), 20), (MessageLatency(), 100), (MessageBackground(), 100)]
+)
+def test_messages_behind_a_bucket_are_marked(test: Method, messages: int) -> None:
+    """Half of the frames for good: 20 messages of 20 frames end before that is seen."""
+    lookup = "lookup: {capacity_fps: 10000, overload_pass_ppm: 500000, burst_frames: 100}"
+    asked = [f"messages={messages}", "message_frames=20", "messages_per_s=2000"]
+    if isinstance(test, MessageBackground):
+        asked += ["background_frames=20", "stabilise_ms=0.1", "load_start_pct=2.7", "load_end_pct=2.7", "repeats=1"]
+    topology = parsed(switch(lookup, ports=3, rates_bps=10**9))
+    row: dict[str, Any] = dict(measured(test, topology, *asked).tables[0].rows[0])
+    if messages == 20:
+        assert (row["queues"], row.get("early_frames")) == ("transient", None)
+        return
+    assert "queues" not in row
+    assert row["lost_frames"] + row.get("early_frames", 0) == pytest.approx(messages * 20 / 2, abs=25)

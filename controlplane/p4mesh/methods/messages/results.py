@@ -26,7 +26,9 @@ from p4mesh.methods.results.corrupted import Corrupted, CorruptedAtPorts
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.metrics import early_of_flows, is_settled
+from p4mesh.methods.results.queues import TRANSIENT
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
@@ -172,6 +174,10 @@ class MessageRow(Record):
     reason: str
     messages: Annotated[int, fields.MESSAGES]
     lost_frames: Annotated[int, fields.LOST_FRAMES]
+    early_frames: Annotated[int | None, fields.EARLY_FRAMES] = field(default=None, metadata=OMITTED)
+    """Received at first beyond the rate of the rest: a longer trial loses as many of each share of them."""
+    queues: Annotated[str | None, fields.QUEUES] = field(default=None, metadata=OMITTED)
+    """None where the trial tells how many frames a longer one loses."""
     corrupted: Corrupted = field(metadata=INLINE)
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
@@ -215,6 +221,8 @@ def message_row(
         reason=result.reason,
         messages=sent,
         lost_frames=lost,
+        early_frames=_early_frames(result, measured),
+        queues=None if is_settled(result) else TRANSIENT,
         corrupted=corrupted.of(measured.flows),
         complete_messages=measured.counted.complete if measured.counted else None,
         damaged_messages_min=low,
@@ -223,6 +231,11 @@ def message_row(
         times=tuple(rows),
         positions=_position_rows(measured, corrupted, circumstances),
     )
+
+
+def _early_frames(result: TrialResult, measured: Measured) -> int | None:
+    shares = zip(result.flows, early_of_flows(result), strict=True)
+    return round(sum(early for flow, early in shares if flow in measured.flows)) or None
 
 
 def damaged(

@@ -43,6 +43,7 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
         [(row, times) for row in rows for times in row.times],
         f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}",
         columns=columns,
+        optional=(fields.EARLY_FRAMES, fields.QUEUES),
         keys=(*_WHERE, *calibrated),
         headline=(fields.MIMO_US_AVG, fields.FIFO_US_AVG, fields.LOST_FRAMES),
     )

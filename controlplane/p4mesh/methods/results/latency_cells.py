@@ -308,7 +308,15 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
         if above_least and (circumstances.filling or summary.overflow_count):
             return None
         sampled_ns = sampled.get(percent)
-        return None if sampled_ns is None else us(sampled_ns + circumstances.between_ns(values[percent]))
+        if sampled_ns is None:
+            return None
+        value_ns = values[percent]
+        if above_least:
+            # Behind the filling of a queue, frames are nearer to the largest latency.
+            behind_ns = summary.pdv_max_ns - value_ns if circumstances.overflowed else Fraction(0)
+        else:
+            behind_ns = circumstances.beside_ns(ipdv, value_ns) if ipdv else Fraction(0)
+        return us(max(sampled_ns, behind_ns) + circumstances.between_ns(value_ns))
 
     return VariationCells(
         pdv_p99_us=us(summary.pdv_percentiles_ns.get(99.0)),

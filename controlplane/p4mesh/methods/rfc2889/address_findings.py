@@ -17,6 +17,7 @@ def all_findings(
     yield from _contradictions(units)
     yield from _old_entries(units)
     yield from _nowhere(iterations)
+    yield from _lost(iterations)
     yield from _size_dependence(units)
     yield from _untrusted(iterations)
     yield from _slow(iterations, parameters)
@@ -68,6 +69,18 @@ def _nowhere(iterations: Sequence[Iteration]) -> Iterator[str]:
                 "to no port: the device looks for them where they were before (reset_between), or drops all"
             )
             return
+
+
+def _lost(iterations: Sequence[Iteration]) -> Iterator[str]:
+    """Yield the smallest iteration that failed as frames were lost: a table that is full floods them."""
+    lost = [row for row in iterations if row.verdict is Verdict.FAIL and row.lost_frames and row.learning_rx_frames]
+    if lost:
+        row = min(lost, key=lambda row: (row.learning_rate_fps, row.addresses))
+        yield (
+            f"{row.frame_size_bytes} B: {len(lost)} of {len(iterations)} iterations failed in which frames were lost, "
+            f"such as {row.lost_frames:,} with {row.addresses:,} addresses at {number_text(row.learning_rate_fps)} "
+            "frames/s: a full table floods frames and loses none, so the device may hold more, and learn faster"
+        )
 
 
 def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:

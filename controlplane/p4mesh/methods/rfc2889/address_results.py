@@ -30,6 +30,8 @@ class Iteration(Record):
     learning_flood_frames: Annotated[int, fields.LEARNING_FLOOD_FRAMES]
     monitor_flood_frames: Annotated[int, fields.MONITOR_FLOOD_FRAMES]
     held_addresses: int
+    lost_frames: int = 0
+    """In both directions; a flooded frame comes to L, too, and is not lost."""
     verdict: Annotated[Verdict, fields.VERDICT]
     reason: str
 

@@ -149,6 +149,7 @@ class AddressTrial:
             test_flood_frames=_flooded(tested, {self.ports.test}),
             monitor_flood_frames=_flooded(tested) - _flooded(tested, {self.ports.learning, self.ports.test}),
             held_addresses=_held(tested, self.ports),
+            lost_frames=sum(part.lost_frames for part in (learned, *tested)),
             verdict=verdict,
             reason=next((part.reason for part in (learned, *tested) if part.reason), ""),
         )

@@ -16,7 +16,9 @@ from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.loss_interval import loss_error_pct
+from p4mesh.methods.results.metrics import early_of_flows, is_settled, uneven_frames
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.queues import TRANSIENT
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.rfc2889.errored_streams import (
     BAD_FCS,
@@ -48,6 +50,7 @@ _NIBBLE_NOTES = {
     False: "not applicable, they do not exist at 1 Gbit/s and above.",
     True: "not supported, no port of the tester sends parts of a byte.",
 }
+_VALID_EARLY = retitled(fields.EARLY_FRAMES, "Valid early")
 _FIXED = ("frame_format", "vlan_id", "headers", "burst_frames")
 """Parameters that the test does not leave open: runts carry no IP headers, classes alternate evenly."""
 
@@ -66,6 +69,10 @@ class ErroredLoad(Record):
     valid_loss_pct: Annotated[float | None, fields.VALID_LOSS_PCT]
     valid_loss_error_pct: Annotated[float | None, fields.VALID_LOSS_ERROR_PCT]
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
+    early_frames: Annotated[int | None, _VALID_EARLY] = field(default=None, metadata=OMITTED)
+    """Valid frames that a longer trial loses; None where there is none."""
+    queues: Annotated[str | None, fields.QUEUES] = field(default=None, metadata=OMITTED)
+    """None where the trials tell how many valid frames a longer one loses."""
     oversize_tx_frames: Annotated[int | None, fields.OVERSIZE_TX_FRAMES]
     oversize_rx_frames: Annotated[int | None, fields.OVERSIZE_RX_FRAMES]
     undersize_tx_frames: Annotated[int | None, fields.UNDERSIZE_TX_FRAMES]
@@ -164,6 +171,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
             "oversize frames may be, and no loss of valid frames is a failure. Frames "
             "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
             "known by their signature.",
+            optional=(_VALID_EARLY, fields.QUEUES),
             keys=(fields.FRAME_SIZE_BYTES, fields.LOAD_PCT),
             headline=(
                 fields.STATE,
@@ -212,7 +220,10 @@ def _row(
     if uncounted and not arrived[BAD_FCS]:
         # The tester's MACs drop frames with a bad FCS and do not report them: no received frame proves nothing.
         rx[BAD_FCS], bad_fcs_handling = None, f"sent; receiving: {unsupported}"
-    lost = sent[VALID] - arrived[VALID]
+    early = round(sum(map(_early_frames, results)))
+    lost = sent[VALID] - arrived[VALID] + early
+    loss_pct = float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None
+    settled = loss_pct is None or all(map(is_settled, results))
     return ErroredLoad(
         frame_size_bytes=sizes,
         load_pct=float(load_pct),
@@ -229,14 +240,32 @@ def _row(
         undersize_handling=_handling(arrived[UNDERSIZE], by_class[UNDERSIZE]),
         bad_fcs_tx_frames=tx[BAD_FCS],
         bad_fcs_rx_frames=rx[BAD_FCS],
-        valid_loss_pct=float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None,
-        valid_loss_error_pct=loss_error_pct(lost, sent[VALID]),
+        valid_loss_pct=loss_pct,
+        valid_loss_error_pct=_loss_error_pct(results, lost, sent[VALID]) if settled else 100 - (loss_pct or 0),
+        early_frames=early or None,
+        queues=None if settled else TRANSIENT,
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
         total_tx_frames=sum(sent.values()),
         total_rx_frames=sum(arrived.values()),
         dribble_handling=nibbles,
         alignment_handling=nibbles,
     )
+
+
+def _early_frames(result: TrialResult) -> Fraction:
+    """Valid frames that came at first beyond the rate of the steady part."""
+    shares = zip(result.flows, early_of_flows(result), strict=True)
+    return sum((early for flow, early in shares if class_of(flow.stream) == VALID), Fraction(0))
+
+
+def _loss_error_pct(results: Sequence[TrialResult], lost: int, sent: int) -> float | None:
+    """Error of the loss of valid frames, in trials that are long enough to tell it."""
+    error_pct = loss_error_pct(lost, sent)
+    if error_pct is None or not lost:
+        return error_pct
+    # Nothing tells whether late frames have waited in a queue, which a longer trial fills as well.
+    late = sum(port.late_frames for result in results for port in result.ports)
+    return error_pct + 100 * (late + sum(map(uneven_frames, results))) / sent
 
 
 def _sends(spec: TrialSpec, name: str) -> bool:

@@ -188,13 +188,9 @@ class ErroredTraffic:
         return replace(stream, bad_fcs=name == BAD_FCS, may_be_filtered=name != VALID)
 
     def _trial(self, label: str, load_pct: Fraction, streams: Sequence[Stream]) -> TrialSpec:
-        return shared.trial_of(
-            self.parameters,
-            f"{label} {self.shown_sizes} B {float(load_pct):.4f} %",
-            tuple(streams),
-            self.duration_ns,
-            per_flow=True,
-        )
+        name = f"{label} {self.shown_sizes} B {float(load_pct):.4f} %"
+        spec = shared.trial_of(self.parameters, name, tuple(streams), self.duration_ns, per_flow=True)
+        return replace(spec, watch_losses=True)
 
 
 def about(traffic: Sequence[ErroredTraffic], parameters: ParameterSet) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, log
 from typing import Annotated
 
 from p4mesh.errors import ParameterError, UnsupportedError
@@ -29,6 +30,8 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 METHOD_A, METHOD_B = "A", "B"
+_UNSEEN = 0.05
+"""Probability that all frames were lost up to the one that shows the device's answer."""
 _OWN = ("duration_ms", "scaled_frames", "groups", "robustness")
 
 
@@ -42,7 +45,8 @@ class DelayRow(Record):
     delay_us: Annotated[float | None, fields.DELAY_US]
     """None where the device did not begin, or end, to forward the group."""
     resolution_us: Annotated[float, fields.RESOLUTION_US]
-    """Distance of two frames of the group: the true delay is up to this much smaller (join) or larger (leave)."""
+    """Distance of two frames of the group, or of so many as may be lost before one comes: the true delay is up to this
+    much smaller (join) or larger (leave)."""
     rate_fps: Annotated[float, retitled(fields.RATE_FPS, "Group stream")]
     burden_pct: Annotated[float | None, fields.BURDEN_PCT]
     state: Annotated[Verdict, fields.STATE]
@@ -142,7 +146,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         event = "first bit of the first frame" if self.joins else "last bit of the last frame"
         note = (
             f"From the last bit of the report, by its time stamp in the data plane, to the {event} of the group. "
-            "The resolution is the distance of two frames of the group."
+            "The resolution is the distance of two frames of the group, or of more where some are lost by chance."
         )
         rows = [(unit, row) for unit in units for row in unit.rows]
         columns = (fields.FRAME_SIZE_BYTES, *DelayRow.columns())
@@ -206,7 +210,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
                 method=self._method(setup.parameters),
                 port=port,
                 delay_us=None if delay_ns is None else float(delay_ns / NS_PER_US),
-                resolution_us=float(NS_PER_S / rate / NS_PER_US),
+                resolution_us=float(self._frames_apart(flow, rate) * NS_PER_S / rate / NS_PER_US),
                 rate_fps=float(rate),
                 burden_pct=float(setup.parameters.number("burden_load_pct")) if part == BURDENED else None,
                 state=status,
@@ -218,8 +222,25 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         if not flow.rx_frames:
             return None, ""
         if flow.first_rx_ns < told_ns:
-            return None, f"port {flow.rx_port} received the group before it had joined"
+            return None, (
+                f"port {flow.rx_port} received the group before it had joined: the device floods groups without "
+                "members, or has missed a leave"
+            )
         return flow.first_rx_ns - told_ns, ""
+
+    def _frames_apart(self, flow: FlowCounts | None, rate: Fraction) -> int:
+        """Frames of the group one of which shows the device's answer (95 %), where some are lost by chance."""
+        if flow is None or not flow.rx_frames:
+            return 1
+        sent = self._answered(flow, rate)
+        lost = min(1 - 1 / sent, max(0.0, 1 - (flow.rx_frames - flow.duplicate_frames) / sent))
+        return ceil(log(_UNSEEN) / log(lost)) if lost > _UNSEEN else 1
+
+    def _answered(self, flow: FlowCounts, rate: Fraction) -> int:
+        """Frames sent while the device forwarded the group: those behind the first one that came."""
+        way_ns = flow.latency.min_ns if flow.latency else 0.0
+        before = round((flow.first_rx_ns - way_ns - flow.first_tx_ns) * float(rate) / NS_PER_S)
+        return max(1, flow.tx_frames - before)
 
     def _findings(self, unit: DelayUnit) -> Iterator[str]:
         for row in unit.rows:
@@ -260,6 +281,10 @@ class GroupLeaveDelay(GroupJoinDelay):
             return None, ""
         last_bit_ns = flow.last_rx_ns + serialization_ns(size, setup.bed.rate_bps(flow.rx_port))
         return last_bit_ns - told_ns, ""
+
+    def _answered(self, flow: FlowCounts, rate: Fraction) -> int:
+        """Those up to the last one that came."""
+        return max(1, flow.tx_frames - flow.tail_lost_frames)
 
 
 class BurdenedJoinDelay(GroupJoinDelay):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,15 +25,18 @@ class FindingTransients(Part):
     """Readings of all ports at the times at which queues are watched; none around an interruption.
 
     Windows have whole bursts where time stands still meanwhile. Elsewhere frames sent tell the time, and the length of
-    a window is unsure by one burst; with streams that begin or end apart, it is unsure by how far. Where that is more
-    than a window, nobody can tell whether a device forwarded more at first.
+    a window is unsure by one burst; with streams that begin or end apart, it is unsure by how far, as each has part in
+    the frames of a port. Where that is more than a window, nobody can tell whether a device forwarded more at first.
+    Frames that a device is to filter tell nothing.
     """
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
         self._times_ns: list[int] = []
         self._readings: list[PortReading] = []
-        self._apart_ns = self._bursts_ns = Fraction(0)
+        self._uneven_ns: dict[str, tuple[Fraction, Fraction]] = {}
+        """How far a stream is apart from others, and how long its bursts are."""
+        self._step_ns = Fraction(0)
         self._sending_ns = trial.spec.duration_ns
         self._by_way = False
         self._has_arrivals = any(stream.arrivals for stream in trial.spec.streams)
@@ -47,25 +51,39 @@ class FindingTransients(Part):
     def started(self, sending: Sending) -> None:
         plan, tick_ps, streams = sending.plan, sending.tester.tick_ps, self.trial.spec.streams
         step_ns = step_of(plan, sending.duration_ns, tick_ps)
-        cycles_ns = {_burst_ns(stream) for stream in streams}
+        cycles_ns = {stream.name: _burst_ns(stream) for stream in streams}
         turns = self._has_arrivals or self._has_sizes
-        whole = cycle_of(plan, tick_ps) <= step_ns and len(cycles_ns) == 1 and not turns
-        self._bursts_ns = max(cycles_ns)
-        if self._bursts_ns:
+        whole = cycle_of(plan, tick_ps) <= step_ns and len(set(cycles_ns.values())) == 1 and not turns
+        if bursts_ns := max(cycles_ns.values()):
             self._sending_ns = round(max(stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams))
             if not whole:
-                step_ns = max(1, int(step_ns / self._bursts_ns)) * self._bursts_ns
-        self._apart_ns = _apart_ns(streams)
+                step_ns = max(1, int(step_ns / bursts_ns)) * bursts_ns
+        aparts_ns = _aparts_ns(streams)
+        self._uneven_ns = {name: (aparts_ns[name], cycle_ns) for name, cycle_ns in cycles_ns.items()}
         self._by_way = whole and not self._real_time
+        self._step_ns = step_ns
         times_ns = [time_ns for time_ns in times_of(step_ns) if time_ns < self._sending_ns]
-        if len(times_ns) >= FEWEST_READINGS and self._uneven_ns() <= step_ns:
+        if len(times_ns) >= FEWEST_READINGS:
             self._times_ns = [sending.lead_ns + time_ns for time_ns in times_ns]
             self.due_ns = self._times_ns.pop(0)
 
-    def _uneven_ns(self, way_ns: float = 0) -> float:
-        """Time by which frames may leave early or late in a window; of whole bursts, some are on their ``way``."""
-        bursts_ns = float(self._bursts_ns)
-        return float(self._apart_ns) + (min(bursts_ns, way_ns) if self._by_way else bursts_ns)
+    def _uneven(self, result: TrialResult, way_ns: float) -> dict[int, float]:
+        """Part of the trial by which frames to a port leave early or late; of whole bursts, some are on their ``way``.
+
+        It is the mean over the frames that came, or the most where these are not told apart.
+        """
+        parts = {
+            name: float(apart_ns + (min(float(bursts_ns), way_ns) if self._by_way else bursts_ns)) / self._sending_ns
+            for name, (apart_ns, bursts_ns) in self._uneven_ns.items()
+        }
+        if not result.flows:
+            return dict.fromkeys((port.port for port in result.ports), max(parts.values()))
+        came: defaultdict[int, int] = defaultdict(int)
+        uneven: defaultdict[int, float] = defaultdict(float)
+        for flow in result.flows:
+            came[flow.rx_port] += flow.rx_frames
+            uneven[flow.rx_port] += flow.rx_frames * parts[flow.stream]
+        return {port: uneven[port] / frames for port, frames in came.items() if frames}
 
     def act(self, sending: Sending) -> None:
         self.due_ns = self._times_ns.pop(0) if self._times_ns else None
@@ -77,19 +95,30 @@ class FindingTransients(Part):
         self._readings.append(PortReading(int(sending.now_ns) - sending.lead_ns, sent, received))
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
-        if not result.status.trusted or not result.lost_frames:
+        lost_share = self._lost_share(result)
+        if not result.status.trusted or lost_share <= 0:
             return result
-        if not self._readings:
+        by_port = {port.port: port.rx_frames for port in result.ports}
+        frames = max(1, sum(by_port.values()))
+        least = sum(part * by_port[port] for port, part in self._uneven(result, 0).items()) / frames
+        if not self._readings or least * self._sending_ns > self._step_ns:
             return replace(result, transient=UNKNOWN)
         ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
-        lost_share = result.lost_frames / result.expected_rx_frames
         # A device on a processor forwards as it has time, and of what comes by chance it loses as chance has it.
         varies = self.trial.tester.target.capabilities.software_devices or self._has_arrivals
-        uneven = self._uneven_ns(max(ways_ns.values(), default=0)) / self._sending_ns
+        uneven = self._uneven(result, max(ways_ns.values(), default=0))
         found = transient(
             self._readings, result.ports, ways_ns, self._sending_ns, lost_share, uneven=uneven, varies=varies
         )
         return result if found is None else replace(result, transient=found[0], ports=found[1])
+
+    def _lost_share(self, result: TrialResult) -> float:
+        """Share of the frames that were lost, without those that may be filtered, if others were sent."""
+        wanted = {stream.name for stream in self.trial.spec.streams if not stream.may_be_filtered}
+        flows = [flow for flow in result.flows if flow.stream in wanted]
+        if not flows:
+            return result.lost_frames / max(1, result.expected_rx_frames)
+        return sum(flow.lost_frames for flow in flows) / max(1, sum(flow.tx_frames for flow in flows))
 
 
 def _burst_ns(stream: Stream) -> Fraction:
@@ -101,16 +130,20 @@ def _burst_ns(stream: Stream) -> Fraction:
     return frames * NS_PER_S / stream.rate_fps
 
 
-def _apart_ns(streams: Sequence[Stream]) -> Fraction:
-    """Time by which ports and streams begin after the first one, or end before the last one; each has whole frames."""
-    begins_ns = [begin for stream in streams for begin in stream.start_offset_ns or (0,)]
-    ends_ns = [
-        begin + frames * NS_PER_S / stream.rate_fps
+def _aparts_ns(streams: Sequence[Stream]) -> Mapping[str, Fraction]:
+    """Time by which each stream begins after the first one, or ends before the last one; it has whole frames."""
+    begins_ns = {stream.name: stream.start_offset_ns or (0,) for stream in streams}
+    lasts_ns = {stream.name: stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams}
+    first_ns = min(map(min, begins_ns.values()))
+    last_ns = max(max(begins) + lasts_ns[name] for name, begins in begins_ns.items())
+    return {
+        stream.name: max(
+            Fraction(max(begins_ns[stream.name]) - first_ns),
+            last_ns - min(begins_ns[stream.name]) - lasts_ns[stream.name] - NS_PER_S / stream.rate_fps,
+            Fraction(0),
+        )
         for stream in streams
-        for begin in stream.start_offset_ns or (0,)
-        for frames in (stream.frame_count, stream.frame_count + 1)
-    ]
-    return max(Fraction(max(begins_ns) - min(begins_ns)), max(ends_ns[::2]) - min(ends_ns[1::2]))
+    }
 
 
 def _sent(counts: ReasonCounts) -> int:

@@ -278,6 +278,8 @@ def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
     )
     assert behind.rfc3550_avg_error_us == us((280 + 16 + 120) / 1000)
     assert behind.ipdv_avg_error_us == us((390 + 16 + 10) / 1000)
+    assert (behind.ipdv_p1_error_us, behind.ipdv_p99_error_us) == us((0.65 + 0.316, 0.65 + 0.016 + 0.25))
+    assert (behind.pdv_p99_error_us, behind.pdv_p99_9_error_us) == us((2 + 0.316, 0.5 + 0.316))
     assert variation_cells(summarise(replace(VARIED, count=1)), Circumstances()).pdv_max_us is None
     assert variation_cells(summarise(replace(VARIED, count=2)), Circumstances()).pdv_max_us == 4
     grown = variation_cells(summary, Circumstances(filling=True))

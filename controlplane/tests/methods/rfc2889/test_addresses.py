@@ -12,8 +12,9 @@ from typing import Any, cast
 import pytest
 from support.beds import make_bed
 from support.fakes import FakeMeasurer, TrialLog
+from support.networks import parsed, switch
 from support.published import WHITE_RABBIT
-from support.runs import run_units
+from support.runs import run_on_sim, run_units
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import PortCounts
@@ -631,3 +632,14 @@ def test_fewer_searches_than_the_rfc_asks_for_are_a_deviation(repetitions: int) 
     _, outcome = run(AddressCaching(), MemoryMeasurer(5000), f"repetitions={repetitions}")
     few = f"{repetitions} searches with different address bases instead of 3 or more."
     assert (few in outcome.deviations) == (repetitions < 3)
+
+
+@pytest.mark.parametrize(("loss_ppb", "said"), [(0, 0), (50_000_000, 1)])
+def test_a_device_that_loses_frames_is_told_from_one_whose_table_is_full(loss_ppb: int, said: int) -> None:
+    """298 addresses or more beside those of ports; one frame in 20 is lost."""
+    topology = parsed(switch("mac_table: {entries: 300, aging_s: 300}", f"loss_ppb: {loss_ppb}", ports=4))
+    asked = ("repetitions=1", "addresses_max=400", "addresses_resolution=2", "addresses_min=2", "settle_ms=1")
+    outcome = run_on_sim(AddressCaching(), topology, (64,), *asked)[1]
+    capacity = outcome.tables[0].rows[0]["capacity_min"]
+    assert (int(str(capacity)) >= 298) is not bool(said)
+    assert len([text for text in outcome.findings if "a full table floods frames and loses none" in text]) == said
