@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from support.beds import GIGABIT, make_bed
@@ -14,7 +15,9 @@ from support.runs import run_unit
 from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv6
 from p4mesh.methods.base import Method
+from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
@@ -22,7 +25,14 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.latency_rows import NotReached
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc9004.back_to_back import BackToBack
-from p4mesh.methods.rfc9004.buffer_times import Between, buffer_errors, buffer_times, without_buffer
+from p4mesh.methods.rfc9004.buffer_times import (
+    Between,
+    between_throughputs,
+    buffer_errors,
+    buffer_times,
+    in_longer_trials,
+    without_buffer,
+)
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase, Pairs
@@ -297,6 +307,74 @@ def test_a_longer_burst_and_a_lower_throughput_make_every_buffer_time_longer() -
 def test_a_buffer_that_helps_a_trial_is_taken_off_its_throughput() -> None:
     """Of 80 % a trial of 1,000 frames with a burst of 100 reads 0.8 / (1 - 0.02)."""
     assert without_buffer(Fraction(40, 49), Fraction(100), 1000) == Fraction(4, 5)
+
+
+def searched(result: int, lower: int | None, upper: int | None, frames: int = 1000) -> MeshThroughput:
+    """As much of a throughput in percent as its interval is made from."""
+    shown = SimpleNamespace(ports=[SimpleNamespace(tx_frames=frames), SimpleNamespace(tx_frames=frames - 1)])
+    search = SimpleNamespace(result_load_pct=Fraction(result), lower_pct=lower, upper_pct=upper, shown=shown)
+    return cast(MeshThroughput, SimpleNamespace(search=search))
+
+
+HELPED = 100 * Fraction(8, 10) * 900 / (1000 - 80)
+"""80 % of a trial of 1,000 frames that a buffer of 100 helped."""
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "frames", "low", "high"),
+    [
+        (79, 81, 1000, HELPED, 81),
+        (None, None, 1000, HELPED, 80),
+        (70, 75, 1000, 70, 80),
+        (79, 81, 101, 100 * Fraction(8, 10) / (101 - 80), 81),
+        # A trial that ends before the buffer is full tells nothing.
+        (79, 81, 100, 0, 81),
+    ],
+)
+def test_a_throughput_for_good_is_at_least_what_no_buffer_helps(
+    lower: int | None, upper: int | None, frames: int, low: Fraction, high: int
+) -> None:
+    found = between_throughputs(searched(80, lower, upper, frames), Fraction(100))
+    assert found == Between(Fraction(low), Fraction(80), Fraction(high))
+
+
+@pytest.mark.parametrize(
+    ("settings", "frames"),
+    [
+        # A burst of 100 frames is 10 % of a trial of 1,000, 5 % of one of 2,000; ten times as long is the most.
+        (("buffer_error_pct=5",), 2000),
+        (("buffer_error_pct=0.5",), 10_000),
+        (("buffer_error_pct=10",), None),
+        (("buffer_error_pct=5", "sustained=true"), 2000),
+        (("buffer_error_pct=5", "duration_ms=0.672"), None),
+    ],
+)
+def test_a_throughput_that_a_buffer_helps_is_searched_again_below_it_in_longer_trials(
+    settings: tuple[str, ...], frames: int | None
+) -> None:
+    test = BackToBack()
+    usual = ("sustained=false", "search_resolution_pct=1", "search_method=bisect", "search_try_max_first=false")
+    given = [each for each in usual if each.partition("=")[0] not in " ".join(settings)]
+    scaled = () if "duration_ms" in settings[-1] else ("scaled_frames=1000",)
+    parameters = resolve(test.name, test.parameters, (*given, *scaled, *settings))
+    mesh = Mesh((Leg(Pairs(), (1,), (2,)),), GIGABIT)
+    measurer = FakeMeasurer(capacity(Fraction(8, 10) * max_rate_fps(64, GIGABIT)))
+    first = measure_throughput(mesh, 64, parameters, measurer)
+    trials = len(measurer.specs)
+    found = in_longer_trials(first, Fraction(100), mesh, 64, parameters, measurer)
+    if frames is None:
+        assert found is first
+        return
+    again = measurer.specs[trials:]
+    line_fps = max_rate_fps(64, GIGABIT)
+    highest_pct = first.search.result_load_pct
+    assert highest_pct is not None and found.trial_frames == frames
+    initial_pct = 100 * without_buffer(highest_pct / 100, Fraction(100), 1000) - 1
+    assert 100 * again[0].streams[0].rate_fps / line_fps == pytest.approx(initial_pct, rel=1e-9)
+    assert again[0].duration_ns == pytest.approx(frames * 672, abs=1)
+    assert max(spec.streams[0].rate_fps for spec in again) <= highest_pct * line_fps / 100
+    assert found.search.trials == len(measurer.specs) == len(found.search.rows)
+    assert found.search.upper_pct is not None and found.search.upper_pct >= highest_pct
 
 
 def test_back_to_back_is_the_average_of_fifty_searches() -> None:
