@@ -29,8 +29,6 @@ from p4mesh.verdict import Verdict
 Publish = Callable[[TrialFinished | SampleTaken | FaultsCaptured], None]
 """Comes back when the trial, the sample, or what was captured is on disk."""
 TakeLook = Callable[[Look], None]
-LOOK_EVERY_S = 0.5
-"""Time of the clock on the wall, whatever the clock of the target does."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +212,27 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
         yield measurer
 
 
+class LookTimes:
+    """When a trial is looked at: times in seconds of the clock on the wall, whatever the clock of the target does.
+
+    A pause is at least 20 times as long as the look before it: some switches answer so slowly that looks would
+    otherwise be all that they do.
+    """
+
+    def __init__(self, begin_s: float) -> None:
+        self._began_s = self._ended_s = begin_s
+
+    def begins(self, now_s: float) -> bool:
+        """Whether a look is due, and begins now."""
+        due = now_s - self._ended_s >= max(0.5, 20 * (self._ended_s - self._began_s))
+        if due:
+            self._began_s = now_s
+        return due
+
+    def ends(self, now_s: float) -> None:
+        self._ended_s = now_s
+
+
 def watched_trial(unit: Unit, spec: TrialSpec) -> WatchedTrial:
     """The description of a trial for those who watch it."""
     sizes = sorted({stream.frame_size_bytes for stream in spec.streams})
@@ -232,18 +251,14 @@ def timed(
     started, begin = datetime.now(timezone.utc), time.monotonic()
     samples: list[Sample] = []
     faults: list[Faults] = []
-    looked_s = begin
-
-    def wants_look() -> bool:
-        return time.monotonic() - looked_s >= LOOK_EVERY_S
+    looks = LookTimes(begin)
 
     def look(found: Look) -> None:
-        nonlocal looked_s
-        looked_s = time.monotonic()
+        looks.ends(time.monotonic())
         take_look(found)
 
     wanted = FaultRequest(job.capture_frames, faults.append) if job.capture_frames else None
-    onlooker = Onlooker(take_sample or samples.append, wants_end, wants_look, look, wanted)
+    onlooker = Onlooker(take_sample or samples.append, wants_end, lambda: looks.begins(time.monotonic()), look, wanted)
     result = measurer.measure(spec, onlooker)
     return Measured(
         _from_first_departure(result),
