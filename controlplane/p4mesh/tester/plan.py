@@ -184,6 +184,11 @@ class Plan:
         return int(max(use.round_ps for use in self.loop_uses)) // 1000 + 1
 
     @property
+    def start_ns(self) -> int:
+        """Time in which all seeds make their first round, and all streams are started."""
+        return (len(self.streams) + 4) * self.round_ns
+
+    @property
     def names(self) -> dict[int, str]:
         """Names of the streams of the trial, by their numbers."""
         return {plan.origin: plan.stream.name for plan in self.streams}

@@ -7,8 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import LoopOverloadError, UnsupportedError
+from p4mesh.quantities import number_text
 from p4mesh.target.capabilities import Architecture, Capabilities
 from p4mesh.tester.contract import Contract
+from p4mesh.tester.dataplane import HOLD_TICKS
 from p4mesh.tester.halves import PASSES_PER_CELL
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_finer_bins, with_histograms, with_interarrival
@@ -31,7 +33,7 @@ from p4mesh.tester.stream_checks import require_frame_sizes, require_line_rates,
 from p4mesh.tester.told_apart import with_told_apart
 from p4mesh.topology import Topology
 from p4mesh.traffic.derived import with_start_skew
-from p4mesh.traffic.line_rate import PS_PER_S
+from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_S
 from p4mesh.traffic.stream import Stream
 
 _AMPLE_BPS = 10**18
@@ -80,6 +82,7 @@ class Planner:
         self._require_pipe_rates(plan)
         if departure_error_ns is not None:
             plan = self._finer(plan, departure_error_ns)
+        self._require_start(plan)
         plan = with_interarrival(with_histograms(plan, per, chosen, self._limits), interarrival, self._limits)
         plan = with_finer_bins(plan, self._limits)
         return with_told_apart(with_messages(plan, self._limits), told_apart or {}, self._limits)
@@ -122,6 +125,17 @@ class Planner:
             require_parser_time(plan, capabilities.pipes, self._rates, capabilities.target)
             loops = (capabilities.loop, *capabilities.other_loops)
             require_replication(plan, capabilities.pipes, loops, capabilities.stamps.tick_ps, capabilities.target)
+
+    def _require_start(self, plan: Plan) -> None:
+        held_ns = HOLD_TICKS * self._capabilities.stamps.tick_ps // 1000
+        if plan.start_ns > held_ns:
+            raise LoopOverloadError(
+                f"not supported on {self._capabilities.target}: {len(plan.streams)} streams take "
+                f"{number_text(plan.start_ns / NS_PER_S)} s to start, as a round of the loop takes "
+                f"{number_text(plan.round_ns / NS_PER_S)} s; they can be held for {number_text(held_ns / NS_PER_S)} s",
+                hint="use fewer streams or larger loads, which take fewer seeds; or a faster loop "
+                "(tester.loop.latency_ns; on a Tofino tester.tofino.loop_latency_ns)",
+            )
 
     def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
         """Adds seeds for smaller departure errors, unless a pipe cannot execute the passes of so many."""

@@ -123,18 +123,25 @@ def test_a_pipe_of_a_tofino_1_passes_eight_ports_of_64_bytes_at_line_rate(ports:
         require_pipe_rates(plan, pipes, uses, RATES, "tofino")
 
 
-def test_a_refusal_for_the_loop_names_bursts_and_the_pipe() -> None:
-    """Goal: 32 ports of 100 Gbit/s at 10 % of 64 bytes fit a Tofino 1 but for their bursts, for loop and pipe."""
+def planner_of(**keys: object) -> Planner:
+    """A planner for 32 ports of a Tofino 1 with these keys beside its usual ones."""
     rows = ",".join(str(128 * (port > 16) + 4 * ((port - 1) % 16)) for port in PORTS)
-    keys = 'tofino: {chip: tofino1, api: bfrt, address: "[::1]:1", cpu_interface: bf_pci0}'
+    more = "".join(f", {name}: {value}" for name, value in keys.items())
     text = f"""
 name: wedge
-tester: {{{keys}, ports: [{{numbers: 1-32, device_ports: "{rows}", rate_bps: {LINE_BPS}}}]}}
+tester:
+  tofino: {{chip: tofino1, api: bfrt, address: "[::1]:1", cpu_interface: bf_pci0{more}}}
+  ports: [{{numbers: 1-32, device_ports: "{rows}", rate_bps: {LINE_BPS}}}]
 nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-32, rate_bps: {LINE_BPS}}}]}}]
 links: [{{from: "tester:1-32", to: "dut:1-32"}}]
 """
     topology = parse_topology("wedge.yaml", text)
-    planner = Planner(load_tofino_contract(TOFINO_1, None), TofinoTarget.declare(topology), topology, {})
+    return Planner(load_tofino_contract(TOFINO_1, None), TofinoTarget.declare(topology), topology, {})
+
+
+def test_a_refusal_for_the_loop_names_bursts_and_the_pipe() -> None:
+    """Goal: 32 ports of 100 Gbit/s at 10 % of 64 bytes fit a Tofino 1 but for their bursts, for loop and pipe."""
+    planner = planner_of()
 
     def refusal(rate_fps: Fraction, size: int, ports: int, burst: Burst | None) -> LoopOverloadError:
         chosen = PORTS[:ports]
@@ -156,3 +163,18 @@ links: [{{from: "tester:1-32", to: "dut:1-32"}}]
     assert "lower the rate" in not_bursts.hint
     fits = planner.plan([Stream("s", SIZE, LINE_FPS / 10, 1000, FullMesh(), PORTS, PORTS)])
     assert fits.streams[0].seeds > 0
+
+
+@pytest.mark.parametrize(
+    ("latency_ms", "streams", "fits"), [(200, 1, True), (200, 2, False), (10, 90, True), (10, 110, False)]
+)
+def test_streams_of_a_slow_loop_start_while_they_are_held(latency_ms: int, streams: int, fits: bool) -> None:
+    """Goal: four rounds and one for each stream take less than 2^30 - 2^24 ns, 1.057 s."""
+    asked = [Stream(f"s{n}", SIZE, Fraction(3), 10, Pairs(), (1, 2), (1, 2)) for n in range(streams)]
+    planner = planner_of(loop_latency_ns=1_000_000 * latency_ms)
+    with (
+        nullcontext()
+        if fits
+        else pytest.raises(LoopOverloadError, match=rf"{streams} streams take 1\.\d+ s to start.* for 1\.05696 s")
+    ):
+        planner.plan(asked)
