@@ -23,6 +23,8 @@ LONGEST_SLOT_TICKS = 1 << 30
 _MARGIN = Fraction(5, 4)
 """Passes per slot: with a quarter more, a departure is never a whole frame late at line rate."""
 _FINEST_SHARE = 64
+_MOST_FINE_SEEDS = 4096
+"""For the sake of departure errors: loops of milliseconds would otherwise take millions."""
 _FINE_SHARE = Fraction(19, 20)
 """Part of a round that seeds may fill for the sake of small departure errors: reading frames pass between them."""
 _RATE_ROUNDING = Fraction(1, 10**6)
@@ -203,7 +205,7 @@ def finer_counts(
 
     def added(error_ps: int) -> list[int]:
         return [
-            max(count, _seeds_for(error_ps, round_ps, tick_ps, int(room_ps / pass_ps)))
+            max(count, _seeds_for(error_ps, round_ps, tick_ps, min(_MOST_FINE_SEEDS, int(room_ps / pass_ps))))
             for count, pass_ps in zip(counts, passes_ps, strict=True)
         ]
 

@@ -107,6 +107,12 @@ def test_streams_share_the_room_and_no_round_gets_longer() -> None:
     assert sum(use.port_share for use in loop_use(counts, sizes, SIM_LOOP, TICK_PS)) <= Fraction(96, 100)
 
 
+def test_a_loop_of_milliseconds_gets_thousands_of_seeds_and_not_a_million() -> None:
+    slow = LoopModel(400_000_000_000, 10_000_000_000)
+    (count,) = finer_counts([1], [64], slow, TICK_PS, 16_000)
+    assert 4000 < count <= 4096 and errors_ns([count], [64], slow)[0] == pytest.approx(10**7 / count, rel=0.01)
+
+
 def test_nothing_is_added_to_a_full_loop_or_to_passes_of_software() -> None:
     full = seed_counts([(max_rate_fps(64, 10**11), 64)], LOOP, "sim")
     assert finer_counts(full, [64], LOOP, TICK_PS, 1000) == full

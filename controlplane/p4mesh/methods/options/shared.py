@@ -92,7 +92,7 @@ DEPARTURE_ERROR = Parameter(
     "how late a frame may leave in trials whose latency is printed; seeds are added for it where the loop has room; "
     f"auto = {DEPARTURE_ERROR_NS}, and in sweeps what their rates need",
     Fraction(1),
-    Fraction(1_000_000),
+    Fraction(1_000_000_000),
     (AUTO,),
 )
 _PHASES = "RFC 2544 23"
