@@ -10,7 +10,7 @@ import pytest
 from support.beds import make_bed
 
 from p4mesh.errors import TargetError
-from p4mesh.measurement.counts import HistogramStats, LatencyStats, PortCounts
+from p4mesh.measurement.counts import HistogramStats, LatencyStats, PortCounts, Transient
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, theoretical_fps, trial_spec
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -26,6 +26,7 @@ LINE_FPS = Fraction(10**9, 672)
 """Frames of 64 bytes that 1 Gbit/s carries in a second."""
 MESH = Mesh((Leg(Pairs(), (1, 2), (3, 4)), Leg(Pairs(), (5,), (6, 7), 10**8)), 10**9)
 """Two ports that send at 1 Gbit/s, and one at 100 Mbit/s."""
+LOAD, FAIL = Fraction("0.0672"), Verdict.FAIL
 PASSED = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
 
 
@@ -58,7 +59,7 @@ def test_a_trial_has_the_rate_of_each_leg_and_the_frames_of_its_length() -> None
     assert spec.label == "part 64 B 10.0000 %"
     assert [stream.rate_fps for stream in spec.streams] == [LINE_FPS / 10, LINE_FPS / 100]
     assert [stream.frame_count for stream in spec.streams] == [14_880, 1488]
-    assert [stream.burst for stream in spec.streams] == [None, None]
+    assert [(stream.name, stream.burst) for stream in spec.streams] == [("pairs1", None), ("pairs2", None)]
 
 
 @pytest.mark.parametrize(("length_ns", "frames"), [(67_000, 8), (54_000, 8), (53_000, 4), (20_000, 2), (100, 1)])
@@ -84,7 +85,7 @@ def test_a_row_has_the_rates_of_its_trial_and_of_the_ports_that_took_part() -> N
         ports=(sent, received, PortCounts(8, rx_frames=3), PortCounts(9, flooded_frames=2)),
     )
     mesh = Mesh((Leg(Pairs(), (1,), (2,)),), 10**9)
-    row = forwarding_row(mesh, spec, result, Fraction("0.0672"), Verdict.FAIL)
+    row = forwarding_row(mesh, spec, result, LOAD, FAIL)
     assert (row.offered_fps, row.forwarding_fps, row.forwarding_error_fps) == (1000, 890, 2)
     assert (row.offered_l1_mbps, row.forwarding_l1_mbps) == (0.672, pytest.approx(0.59808))
     assert (row.offered_pct, row.forwarding_pct) == (pytest.approx(0.0672), pytest.approx(0.059808))
@@ -93,14 +94,24 @@ def test_a_row_has_the_rates_of_its_trial_and_of_the_ports_that_took_part() -> N
     assert (row.corrupted_frames, row.doubtful_frames, row.uneven_frames) == (None, None, None)
     ports = [(port.port, port.forwarding_fps, port.forwarding_error_fps) for port in row.ports]
     assert ports == [(1, 0, 1), (2, 886, 1), (9, 0, 1)]
+    # In half of the time all rates are twice as large.
+    fast = forwarding_row(mesh, replace(spec, streams=(replace(stream, rate_fps=Fraction(2000)),)), result, LOAD, FAIL)
+    assert [(port.forwarding_fps, port.forwarding_error_fps) for port in fast.ports][:2] == [(0, 2), (1772, 2)]
+    # Nine tenths of the trial are steady: a frame at each of their ends, and 7 that may be of the transient, too.
+    begun = Transient(10**8, over=True, frames=4, hidden_frames=7)
+    early = forwarding_row(mesh, spec, replace(result, transient=begun, duration_ns=10**9), LOAD, FAIL)
+    assert early.ports[1].forwarding_error_fps == pytest.approx((2 + 7) / 0.9)
+    # One of a thousand: Wilson's interval goes up to 0.565 %, which are 4.65 frames more.
+    by_chance = replace(result, rx_frames=999, lost_frames=1, ports=(sent, PortCounts(2, rx_frames=999)))
+    row = forwarding_row(mesh, spec, by_chance, LOAD, FAIL)
+    assert row.ports[1].forwarding_error_fps == pytest.approx(1 + 4.65, abs=0.02)
     # A queue that was not full, and lost nothing: all that came late was forwarded.
     kept = replace(result, rx_frames=1000, lost_frames=0, ports=(sent, replace(received, rx_frames=1000)))
-    row = forwarding_row(mesh, spec, kept, Fraction("0.0672"), Verdict.PASS)
+    row = forwarding_row(mesh, spec, kept, LOAD, Verdict.PASS)
     assert [port.forwarding_fps for port in row.ports] == [0, 996]
 
 
 BED = make_bed(2)
-WIRE = wire_spec(((1, 2), (2, 1)), 64, BED, Fraction(1))
 
 
 def times(tx: int, rx: int, average_ns: float, **more: Any) -> HistogramStats:
@@ -108,9 +119,10 @@ def times(tx: int, rx: int, average_ns: float, **more: Any) -> HistogramStats:
 
 
 def test_1001_frames_at_one_percent_go_over_every_wire() -> None:
-    (stream,) = WIRE.streams
+    spec = wire_spec(((1, 2), (2, 1)), 64, BED, Fraction(1))
+    (stream,) = spec.streams
     assert (stream.tx_ports, stream.rx_ports, stream.rate_fps) == ((1, 2), (2, 1), LINE_FPS / 100)
-    assert (stream.frame_count, WIRE.duration_ns) == (1001, 67_267_200)
+    assert (stream.frame_count, spec.duration_ns, spec.learning.enabled) == (1001, 67_267_200, False)
 
 
 def test_the_latency_of_a_wire_is_its_median_with_the_error_of_a_longer_measurement() -> None:
