@@ -358,7 +358,7 @@ def test_ports_that_start_one_after_the_other_hide_no_bucket(
 def test_valid_frames_beside_errored_ones_are_lost_as_in_a_long_trial(
     burst_frames: int, frames: int, stream_set: str
 ) -> None:
-    """Half of them for good; 5 % were printed, or 24 %, of which a bucket let through what it holds."""
+    """Half of them for good, of which a bucket lets through what it holds at first."""
     lookup = f"lookup: {{capacity_fps: 40000, overload_pass_ppm: 500000, burst_frames: {burst_frames}}}"
     topology = parsed(switch(lookup, ports=2, rates_bps=10**9, tester_port={1: "pad_to_minimum: false"}))
     asked = (f"stream_set={stream_set}", f"scaled_frames={frames}", "sweep_start_pct=100")
