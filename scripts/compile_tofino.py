@@ -196,6 +196,18 @@ def overfilled_in(assembly: str) -> dict[str, list[str]]:
     return found
 
 
+def require_lone_checksums(assembly: str) -> None:
+    """SystemExit where the parser writes more to a container with the result of a checksum.
+
+    A Tofino 2 takes that for a parser error, and drops the frame.
+    """
+    for gress in ("ingress", "egress"):
+        parser = _section(assembly, f"parser {gress}")
+        for container in re.findall(r"type: VERIFY\n(?: +.*\n)*? +dest: (\w+)", parser):
+            if re.search(rf"^ +(?:[\d.]+: )?{container}\b", parser, re.M):
+                raise SystemExit(f"the parser of {gress} writes more than the result of a checksum to {container}")
+
+
 def _section(assembly: str, title: str) -> str:
     """The lines below a title; raises SystemExit without them."""
     found = re.search(rf"^{title}:\n((?:[ \t].*\n)+)", assembly, re.M)
@@ -405,6 +417,7 @@ def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
         p4info, bfrt = (output / "p4info.txtpb").read_bytes(), (output / "bfrt.json").read_bytes()
         size, context = assemble_for(chip, output)
         assembly = (output / "pipe" / "p4mesh.bfa").read_text()
+        require_lone_checksums(assembly)
         verdicts = verdicts_of(assembly)
         overfilled = overfilled_in(assembly)
         view = lines_of(drivers_view(context, bfrt) | {"verdicts": verdicts, "overfilled": overfilled})

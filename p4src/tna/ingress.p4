@@ -20,6 +20,11 @@
 @pa_container_size("ingress", "hdr.ipv6.dst_prefix", 16, 16, 32, 32)
 @pa_container_size("ingress", "hdr.ipv6.dst_low", 32)
 #endif
+#if __TARGET_TOFINO__ == 2
+// The parser writes the result of the signature's checksum; to write the kind of the pass to the same container is a parser
+// error, and the frame is dropped.
+@pa_container_size("ingress", "meta.pass", 8)
+#endif
 #if IPDV == 1
 // In a larger container the assembler has no way from the register to it.
 @pa_container_size("ingress", "meta.first", 8)

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import json
 import sys
+from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
@@ -307,3 +308,19 @@ def test_paths_of_the_parsers_are_in_the_document(script: ModuleType, record: di
     }
     document = script.rendered(record | {"parsers": {"Tofino 1": paths}})
     assert "| Tofino 1 | ingress | 9 | 0 | 93 |\n| Tofino 1 | egress | 6 | 2 | any |" in document
+
+
+@pytest.mark.parametrize(
+    ("other", "fails"),
+    [
+        ("MH1: 4352  # value 17 -> MH1 bit[15..8]: ingress::meta.pass", True),
+        ("0: MH1(8..15)  # bit[0..7] -> MH1 bit[15..8]: ingress::meta.pass", True),
+        ("MB14: 17  # value 17 -> MB14 bit[7..0]: ingress::meta.pass", False),
+        ("0..1: MH12  # ingress::ig_intr_md.ingress_port", False),
+    ],
+)
+def test_the_result_of_a_checksum_has_a_container_of_its_own(script: ModuleType, other: str, fails: bool) -> None:
+    """Goal: a Tofino 2 would drop all test frames; its model did."""
+    check = "checksum 0:\n          type: VERIFY\n          mask: [ 0..1 ]\n          dest: MH1(0)"
+    with pytest.raises(SystemExit, match=r"ingress .* to MH1") if fails else nullcontext():
+        script.require_lone_checksums(parser_of(check, other))
