@@ -215,7 +215,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
 class LookTimes:
     """When a trial is looked at: times in seconds of the clock on the wall, whatever the clock of the target does.
 
-    A pause is at least 20 times as long as the look before it: some switches answer so slowly that looks would
+    A pause is half a second, or 20 times as long as the look before it: some switches answer so slowly that looks would
     otherwise be all that they do.
     """
 

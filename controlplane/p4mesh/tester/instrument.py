@@ -105,7 +105,7 @@ class Tester:
         it sends as many frames as it was loaded with.
         """
         plan = self._chosen(names)
-        lead_ns = max(self.target.capabilities.start_lead_ns, plan.start_ns)
+        lead_ns = max(self.target.capabilities.start_lead_ns, self.loaded.start_ns(len(plan.streams)))
         self.target.begin_departures(self._peak_fps(self.loaded))
         for run in ranges_of([stream.index for stream in plan.streams]):
             self.dataplane.start(run, lead_ns * 1000 // self.tick_ps)

@@ -183,10 +183,9 @@ class Plan:
         """The longest round of a seed, rounded up."""
         return int(max(use.round_ps for use in self.loop_uses)) // 1000 + 1
 
-    @property
-    def start_ns(self) -> int:
-        """Time in which all seeds make their first round, and all streams are started."""
-        return (len(self.streams) + 4) * self.round_ns
+    def start_ns(self, streams: int) -> int:
+        """Time in which all seeds make their first round, and so many streams are started."""
+        return (streams + 4) * self.round_ns
 
     @property
     def names(self) -> dict[int, str]:

@@ -128,13 +128,14 @@ class Planner:
 
     def _require_start(self, plan: Plan) -> None:
         held_ns = HOLD_TICKS * self._capabilities.stamps.tick_ps // 1000
-        if plan.start_ns > held_ns:
+        start_ns = plan.start_ns(len(plan.streams))
+        if start_ns > held_ns:
             raise LoopOverloadError(
                 f"not supported on {self._capabilities.target}: {len(plan.streams)} streams take "
-                f"{number_text(plan.start_ns / NS_PER_S)} s to start, as a round of the loop takes "
+                f"{number_text(start_ns / NS_PER_S)} s to start, as a round of the loop takes "
                 f"{number_text(plan.round_ns / NS_PER_S)} s; they can be held for {number_text(held_ns / NS_PER_S)} s",
-                hint="use fewer streams or larger loads, which take fewer seeds; or a faster loop "
-                "(tester.loop.latency_ns; on a Tofino tester.tofino.loop_latency_ns)",
+                hint="use fewer streams or a faster loop (tester.loop.latency_ns; on a Tofino "
+                "tester.tofino.loop_latency_ns)",
             )
 
     def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
