@@ -45,7 +45,9 @@ EXCHANGED = {"Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_Fl
 OTHERS = {"AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
           "NumberReplacer", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"}  # fmt: skip
 PROCESSOR_S = 120
-"""Time of the processor that one mutant may take: a loop may have lost its end."""
+"""Time of the processor that one mutant may take."""
+TIMES_AS_LONG = 10
+"""How much longer than without a mutant a test may take, but for two seconds: a loop may have lost its end."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Mutation:
     def __init__(self, files: Sequence[Path], number: int | None, choice: random.Random, jobs: int) -> None:
         self._files, self._number, self._choice, self._jobs = files, number, choice, jobs
         self.done, self.survived = False, 0
+        self._times_s: dict[int, float] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -113,7 +116,7 @@ class Mutation:
                 del running[process]
             if mutant is not None:
                 tests = tests_of[str(mutant.file), mutant.line]
-                running[_forked(lambda mutant=mutant, tests=tests: _run(session, tests, mutant))] = mutant  # type: ignore[misc]
+                running[_forked(lambda mutant=mutant, tests=tests: self._run(session, tests, mutant))] = mutant  # type: ignore[misc]
         for file in self._files:
             all_of_it, left = (sum(one.file == file for one in some) for some in (chosen, survivors))
             print(f"{file.relative_to(PACKAGE)}: {all_of_it - left} of {all_of_it}")
@@ -129,7 +132,8 @@ class Mutation:
             if os.waitpid(process, 0)[1]:
                 pytest.exit("the tests fail without a mutant", 2)
             tests_of: dict[tuple[str, int], list[int]] = {}
-            for _, number, lines in sorted(json.loads(found.read_text())):
+            for time_s, number, lines in sorted(json.loads(found.read_text())):
+                self._times_s[number] = time_s
                 for file, line in lines:
                     tests_of.setdefault((file, line), []).append(number)
         return tests_of
@@ -151,11 +155,25 @@ class Mutation:
         for number in range(len(session.items)):
             seen.clear()
             begin_s = time.monotonic()
-            if _run(session, [number]):
+            if self._run(session, [number]):
                 return 1
             each.append((time.monotonic() - begin_s, number, sorted(seen)))
         sys.settrace(None)
         found.write_text(json.dumps(each))
+        return 0
+
+    def _run(self, session: pytest.Session, tests: Sequence[int], mutant: Mutant | None = None) -> int:
+        """Run tests by their numbers until one fails; 1 if one does."""
+        if mutant is not None:
+            _exchange_code(mutant)
+        for place, number in enumerate(tests):
+            following = session.items[tests[place + 1]] if place + 1 < len(tests) else None
+            if mutant is not None:
+                end_s = time.process_time() + 2 + TIMES_AS_LONG * self._times_s[number]
+                resource.setrlimit(resource.RLIMIT_CPU, (min(int(end_s), PROCESSOR_S), PROCESSOR_S))
+            session.config.hook.pytest_runtest_protocol(item=session.items[number], nextitem=following)
+            if session.testsfailed:
+                return 1
         return 0
 
 
@@ -209,18 +227,6 @@ def _forked(work: Callable[[], int]) -> int:
         status = work()
     finally:
         os._exit(status)
-
-
-def _run(session: pytest.Session, tests: Sequence[int], mutant: Mutant | None = None) -> int:
-    """Run tests by their numbers until one fails; 1 if one does."""
-    if mutant is not None:
-        _exchange_code(mutant)
-    for place, number in enumerate(tests):
-        following = session.items[tests[place + 1]] if place + 1 < len(tests) else None
-        session.config.hook.pytest_runtest_protocol(item=session.items[number], nextitem=following)
-        if session.testsfailed:
-            return 1
-    return 0
 
 
 def _exchange_code(mutant: Mutant) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -15,7 +15,7 @@ import pytest
 from support.fakes import FakeMeasurer
 
 from p4mesh.methods.longer_trials import Asked, measure_each
-from p4mesh.methods.search.bisection import bisect
+from p4mesh.methods.search.bisection import bisect, bisect_each
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.sweeps import frame_loss_loads, loses_nothing_twice, sweep_loads
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
@@ -261,7 +261,31 @@ def test_a_known_limit_is_found_within_the_resolution(true_limit: str, try_max_f
 def test_a_limit_that_is_exactly_a_tried_load_ends_the_search() -> None:
     found = bisect(goal(55, 10, 100, 10), limit(55))
     assert found.result == 55
-    assert len(found.steps) < 25
+    # The bracket is 45 % wide: 19 halves are below one ppm of the line, 18 are not.
+    assert len(found.steps) == 1 + 19
+    assert [100 / grid.granularity for grid in Grid] == [1_000_000, 100_000, 100]
+
+
+def test_a_search_ends_within_the_resolution_of_what_the_tester_cannot_send() -> None:
+    """A nearer one would find the limit of the tester: 66.25 is 11.25 % above the load that passed, 60.625 5.625 %."""
+    trial = lambda load: Verdict.PASS if load <= 55 else Verdict.UNDELIVERED  # noqa: E731
+    found = bisect(goal(10, 10, 100, 10), trial)
+    assert [float(step.load) for step in found.steps] == [10, 55, 77.5, 66.25, 60.625]
+    assert (found.result, found.undelivered) == (55, Fraction("60.625"))
+
+
+def test_a_search_that_has_ended_stays_at_its_result_or_its_minimum_while_others_go_on() -> None:
+    goals = {"passes": goal(50, 10, 50, 1), "fails": goal(20, 10, 50, 20), "goes on": goal(10, 10, 90, 30)}
+    asked: list[dict[str, Fraction]] = []
+
+    def trial(loads: Mapping[str, Fraction]) -> dict[str, Verdict]:
+        asked.append(dict(loads))
+        limits = {"passes": 50, "fails": 0, "goes on": 35}
+        return {key: limit(limits[key])(load) for key, load in loads.items()}
+
+    found = bisect_each(goals, trial)
+    assert [tuple(loads.values()) for loads in asked] == [(50, 20, 10), (50, 10, 50), (50, 10, 30)]
+    assert [found[key].result for key in goals] == [50, None, 30]
 
 
 def test_nothing_passes_is_a_fail_without_a_result() -> None:
@@ -347,6 +371,8 @@ def test_a_search_below_a_load_that_passed_at_first_looks_near_it(below: str) ->
     true_limit = Fraction("97.3") - Fraction(below)
     found = bisect(asked, limit(true_limit))
     assert found.result is not None and true_limit - Fraction("0.01") <= found.result <= true_limit
+    steps = [97.29, 97.27, 97.23, 97.15, 96.99]  # the resolution below, then twice that, and twice that again
+    assert [float(step.load) for step in found.steps[:5]] == steps[: len(found.steps)] or true_limit > 96.99
     assert len(found.steps) <= 2 + 2 * max(0, (Fraction(below) / Fraction("0.01")).__ceil__().bit_length())
 
 

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from p4mesh.methods.search.bisection import bisect
+from p4mesh.methods.search.collapse import Collapse
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.guided import Trial, guided
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
@@ -42,6 +43,29 @@ def test_a_device_that_forwards_its_limit_needs_four_trials() -> None:
     assert len(plain.steps) == 16
 
 
+@pytest.mark.parametrize(
+    ("first", "limit", "forwarded", "trials"),
+    [
+        # Two guesses are wrong in a row, then the bisection makes a step: 32, 16, 24, 20.
+        (0, 20, lambda load: load - 1, [0, 64, 63, 62, 32, 31, 16, 30, 29, 24, 23, 20, 22, 21]),
+        # 20 is below what passed, so no guess, but not below half of what passes, so no collapse; 40 is a guess.
+        (32, 40, lambda load: 20 if load == 64 else 40, [32, 64, 48, 40, 41]),
+        # It forwards above its limit what has passed: only the load above that needs a trial.
+        (32, 32, lambda _: 32, [32, 64, 33]),
+        # A load that failed is no guess.
+        (32, 40, lambda load: load, [32, 64, 48, 40, 44, 42, 41]),
+    ],
+)
+def test_loads_that_follow_from_guesses(
+    first: int, limit: int, forwarded: Callable[[Fraction], int], trials: list[int]
+) -> None:
+    """A search of integers from 0 to 64."""
+    goal = SearchGoal(Fraction(first), Fraction(0), Fraction(64), Fraction(1), grid=Grid.INTEGER)
+    found = guided(goal, device(Fraction(limit), lambda load, _: Fraction(forwarded(load))))
+    assert [step.load for step in found.steps] == trials
+    assert (found.result, found.failed) == (limit, limit + 1)
+
+
 def test_a_search_guesses_from_the_share_of_the_load_that_was_forwarded() -> None:
     limit = Fraction("99.2546")
 
@@ -71,6 +95,37 @@ def test_a_device_that_collapses_needs_fewer_trials_than_a_bisection(queue: str,
         assert (found.result, found.failed) == (plain.result, plain.failed)
         needed, bisected = needed + len(found.steps), bisected + len(plain.steps)
     assert needed <= trials * 100 <= bisected + 100
+
+
+def test_a_collapse_is_extrapolated_along_its_bend() -> None:
+    """Of s frames one is forwarded at a load of (10 + (s - 1) + (s - 1)^2) / 10, of 1 all. One guess is not enough."""
+    collapse = Collapse()
+    for load, sent in ((66, 8), (52, 7), (22, 4)):
+        collapse.note(Fraction(load, 10), Fraction(load, 10 * sent))
+        assert collapse.limit is None
+    collapse.note(Fraction(12, 10), Fraction(6, 10))
+    assert (collapse.limit, collapse.least) == (1, Fraction(22, 40))
+
+
+@pytest.mark.parametrize("sent", [(5, 4, 3, 3), (5, 4, 4, 3), (5, 4, 3, 4)])
+def test_a_share_that_does_not_fall_with_the_load_gives_no_guess(sent: tuple[int, ...]) -> None:
+    collapse = Collapse()
+    for load, each in zip((50, 40, 30, 20), sent, strict=True):
+        collapse.note(Fraction(load), Fraction(load, each))
+    assert collapse.limit is None
+
+
+@pytest.mark.parametrize(("sent", "limit"), [("1.5", 10), ("1.4", 12.0833), ("1.3", None)])
+def test_a_guess_far_from_the_one_before_is_none(sent: str, limit: float | None) -> None:
+    """Loads of 40, 30 and 20 are on a line to 10. With s = 2 - u sent for each forwarded of 15, the next guess is
+
+    15 - 5 * (1 - u) * (2 - u) / (u * (1 + u)): 2.08 from 10 is less than half of what it is from 20, 3.36 is not.
+    """
+    collapse = Collapse()
+    for load, each in ((40, 4), (30, 3), (20, 2)):
+        collapse.note(Fraction(load), Fraction(load, each))
+    collapse.note(Fraction(15), 15 / Fraction(sent))
+    assert collapse.limit == (limit if limit is None else pytest.approx(limit, abs=1e-4))
 
 
 @pytest.mark.parametrize("name", DEVICES)

@@ -1,4 +1,4 @@
-"""Linear and combined searches, loss verification and MLRsearch on devices with a known limit."""
+"""Linear and combined searches, loss verification, longer trials and MLRsearch on devices with a known limit."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from p4mesh.measurement.counts import QueueTrend, Trend
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import combo
 from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome
+from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import MlrAttributes, MlrPreset
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.search.mlr import mlr_search
 from p4mesh.methods.search.mlr_goal import MlrGoal, MlrTrial
+from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
 GOAL = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10))
@@ -37,14 +42,17 @@ def test_linear_searches_answer_with_the_last_passing_step(
 
 @pytest.mark.parametrize("search", [linear_down, linear_up, combo])
 def test_nothing_passes_is_a_fail_without_a_result(search: Callable[..., SearchOutcome]) -> None:
-    found = search(GOAL, TEN, limit("0"))
+    found = search(GOAL, Fraction(33), limit("0"))
     assert (found.state, found.result) == (Verdict.FAIL, None)
+    if search is linear_down:
+        assert [step.load for step in found.steps] == [100, 67, 34, 1], "the minimum once"
 
 
 @pytest.mark.parametrize("search", [linear_down, linear_up, combo])
 def test_everything_passes_is_the_maximum(search: Callable[..., SearchOutcome]) -> None:
-    found = search(GOAL, TEN, limit("100"))
+    found = search(GOAL, Fraction(33), limit("100"))
     assert (found.result, found.failed, found.at_least) == (100, None, False)
+    assert [step.load for step in found.steps].count(Fraction(100)) == 1
 
 
 @pytest.mark.parametrize("true_limit", ["5", "66", "66.5", "99"])
@@ -116,9 +124,15 @@ def test_a_backoff_that_does_not_move_is_refused(backoff: str) -> None:
         combo(GOAL, TEN, limit("10"), Fraction(backoff))
 
 
-def test_combo_ends_at_an_untrusted_trial() -> None:
-    answers = iter([Verdict.PASS, Verdict.FAIL, Verdict.ABORT])
+@pytest.mark.parametrize("before", [(Verdict.PASS,), (Verdict.PASS, Verdict.FAIL)])
+def test_combo_ends_at_an_untrusted_trial(before: tuple[Verdict, ...]) -> None:
+    answers = iter([*before, Verdict.ABORT])
     assert combo(GOAL, TEN, lambda _: next(answers)).state is Verdict.ABORT
+
+
+def test_combo_ends_with_a_bracket_as_wide_as_the_resolution() -> None:
+    found = combo(replace(GOAL, resolution=Fraction(5)), TEN, limit("62"))
+    assert [step.load for step in found.steps] == [50, 60, 70, 65]
 
 
 def test_one_clean_repetition_turns_a_lossy_trial_into_a_pass() -> None:
@@ -164,8 +178,46 @@ def test_loss_in_every_repetition_stays_a_fail() -> None:
     assert count == 3
 
 
-def test_an_untrusted_trial_is_not_repeated() -> None:
-    assert verified(lambda _: (Verdict.INVALID, 0), LossVerification())(TEN) is Verdict.INVALID
+@pytest.mark.parametrize(
+    ("first", "result"),
+    [((Verdict.INVALID, 0), Verdict.INVALID), ((Verdict.FAIL, 8), Verdict.PASS), ((Verdict.FAIL, 9), Verdict.FAIL)],
+)
+def test_only_a_loss_of_up_to_z_frames_is_tried_again(first: tuple[Verdict, int], result: Verdict) -> None:
+    answers = iter([first, (Verdict.PASS, 0)])
+    assert verified(lambda _: next(answers), LossVerification(2, overload_frames=8))(TEN) is result
+
+
+def test_one_trial_is_the_least_and_any_loss_may_be_clear() -> None:
+    assert verified(lambda _: (Verdict.FAIL, 1), LossVerification(trials=1, overload_frames=0))(TEN) is Verdict.FAIL
+    for trials, frames in ((0, 0), (1, -1)):
+        with pytest.raises(ValueError, match="r >= 1 and z >= 0"):
+            LossVerification(trials, frames)
+
+
+@pytest.mark.parametrize(
+    ("clear_at", "lengths"),
+    [(10, [10]), (50, [10, 50]), (320, [10, 50, 250, 320]), (10**6, [10, 50, 250, 320])],
+)
+def test_a_trial_that_cannot_tell_is_repeated_up_to_32_times_as_long(clear_at: int, lengths: list[int]) -> None:
+    """The trend asks for trials of five times the length."""
+    asked: list[int] = []
+
+    def trial(length_ns: int) -> Any:
+        asked.append(length_ns)
+        verdict = Verdict.PASS if length_ns >= clear_at else Verdict.UNCLEAR
+        return SimpleNamespace(verdict=verdict, result=SimpleNamespace(queues=SimpleNamespace(longer=5)))
+
+    assert until_clear(trial, 10).verdict is (Verdict.UNCLEAR if clear_at > 320 else Verdict.PASS)
+    assert asked == lengths
+
+
+def test_the_longest_trial_fails_by_an_excess_that_is_certainly_above_50_ppm() -> None:
+    def of(excess_ppm: float, verdict: Verdict = Verdict.UNCLEAR) -> Verdict:
+        trend = QueueTrend(Trend.UNCLEAR, excess_ppm=excess_ppm, error_ppm=100.0)
+        return settled(verdict, replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), queues=trend))
+
+    assert [of(excess_ppm) for excess_ppm in (150, 151)] == [Verdict.PASS, Verdict.FAIL]
+    assert of(151, Verdict.PASS) is Verdict.PASS, "told already"
 
 
 def mlr_device(limit_pct: float) -> Callable[[Fraction, Fraction], MlrTrial]:
@@ -267,7 +319,8 @@ def test_bounds_of_mlrsearch_are_bounds_by_the_rules_of_the_rfc(exceed: Fraction
     ],
 )
 def test_goals_by_name(preset: MlrPreset, goals: list[tuple[Fraction, ...]]) -> None:
-    made = MlrAttributes(preset).goals(Fraction(60), Fraction(1, 3))
+    made = MlrAttributes(preset, initial_share=Fraction(1, 30)).goals(Fraction(60), Fraction(1, 3))
+    assert {goal.initial_trial_duration_s for goal in made} == {2}
     assert [(g.final_trial_duration_s, g.duration_sum_s, g.loss_ratio, g.exceed_ratio) for g in made] == goals
 
 

@@ -64,6 +64,8 @@ def test_a_device_better_than_the_tester_has_at_least_what_the_tester_delivers(n
     assert found.result is not None and found.undelivered is not None
     assert found.result <= Fraction(tester) < found.undelivered
     assert found.undelivered - found.result <= width
+    if name == "mlr":  # no nearer than half of its width of 0.5 %
+        assert found.undelivered - found.result >= Fraction("0.0025") * found.undelivered
 
 
 @pytest.mark.parametrize("name", SEARCHES)
