@@ -173,7 +173,7 @@ def _times_of_profile(points: Sequence[tuple[Fraction, Fraction]], departures: i
             if wanted > area:
                 break
             # The part x of this piece with low x + rise x^2 / 2 = wanted / width, without a difference of near numbers.
-            height = wanted / width if width else Fraction(0)
+            height = wanted / width  # a jump has no area, and nothing is wanted of it
             root = Fraction(isqrt(int((low * low + 2 * rise * height) * _DIGITS**2)), _DIGITS)
             part = 2 * height / (low + root) if low + root else Fraction(0)
             found.append(before[0] + width * min(Fraction(1), part))

@@ -18,7 +18,9 @@ from support.random_runs import measured as random_run
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
+from p4mesh.layers import IPv4, Vlan
 from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, QueueTrend, Transient, Trend
+from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.parameters import position_classes
@@ -37,6 +39,7 @@ from p4mesh.verdict import Verdict
 
 GIGABIT, SLOW = 10**9, 10**8
 LATENCY_NS = 2000
+BACKGROUND = "messages.background"
 PHASES = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=0")
 
 
@@ -430,8 +433,8 @@ class Announcing(FakeMeasurer):
         raise Announced
 
 
-def trials_of(bed: Bed, *settings: str) -> list[TrialSpec]:
-    test, measurer = find_test("messages.n_to_one"), Announcing()
+def trials_of(bed: Bed, *settings: str, name: str = "messages.n_to_one") -> list[TrialSpec]:
+    test, measurer = find_test(name), Announcing()
     with pytest.raises(Announced):
         run_unit(test, bed, measurer, 64, *settings)
     return measurer.specs
@@ -474,6 +477,74 @@ def test_inputs_share_the_load_of_the_output_by_hand() -> None:
 def test_loads_and_inputs_that_there_cannot_be_are_refused(settings: tuple[str, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         trials_of(make_bed(4), *settings)
+
+
+@pytest.mark.parametrize(
+    ("receivers", "last", "burst"), [("other_outputs", 1, 3), ("all_outputs", 2, 3), ("other_outputs", 1, 1)]
+)
+def test_background_goes_from_every_port_but_the_sender_by_hand(receivers: str, last: int, burst: int) -> None:
+    """Seven messages of four frames, 1,000 a second, begin after 2 ms; 9 ms of half of the line are 6,696 frames."""
+
+    def trials(ports: int = 4, **changes: object) -> list[TrialSpec]:
+        settings = {
+            "message_frames": 4,
+            "messages": 7,
+            "messages_per_s": 1000,
+            "background_frames": burst,
+            "repeats": 1,
+            "load_start_pct": 50,
+            "load_step_pct": 25,
+            "stabilise_ms": 2,
+            "background_priority": 5,
+            "phases": "in_step",
+            "background_receivers": receivers,
+            "vlan_id": 7,
+            **changes,
+        }
+        return trials_of(make_bed(ports), *(f"{key}={value}" for key, value in settings.items()), name=BACKGROUND)
+
+    specs = trials()
+    assert [spec.label for spec in specs] == [f"{BACKGROUND} 64 B {load} %" for load in (50, 75, 100)]
+    measured, background = specs[0].streams
+    assert (measured.tx_ports, measured.rx_ports, measured.start_offset_ns) == ((1,), (2,), (2_000_000,))
+    assert (measured.rate_fps, measured.frame_count, measured.burst) == (4000, 28, Burst(4))
+    assert (background.tx_ports, background.rx_ports) == ((2, 3, 4), (3, 4, last))
+    assert (background.rate_fps, background.frame_count) == (Fraction(NS_PER_S, 2 * 672), 6696)
+    assert background.burst == (Burst(3) if burst == 3 else None)
+    tag, ip = (layer for layer in background.frame.layers if isinstance(layer, (IPv4, Vlan)))
+    assert (getattr(tag, "vid", 0), getattr(tag, "priority", 0), getattr(ip, "dscp", 0)) == (7, 5, 40)
+    assert specs[2].streams[1].rate_fps == Fraction(NS_PER_S, 672)
+    assert all(spec.duration_ns == 7_000_000 and spec.watch_losses for spec in specs)
+    assert not trials(stabilise_ms=0)[0].streams[0].start_offset_ns
+    # Each sender has a moment of its own, the same in every run.
+    offsets = trials(phases="independent", load_start_pct=100)[0].streams[1].start_offset_ns
+    assert len(set(offsets)) == 3 and offsets == trials(phases="independent")[2].streams[1].start_offset_ns
+
+
+class OneMessage(FakeMeasurer):
+    """Counts frames of which the measured ones take 2 us, and floods two frames in each trial."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        found = super().measure(spec)
+        count = spec.streams[0].frame_count // 4
+        flows = (flow(part, 2000.0, count, count) for part in ("1", "2", "3", "4"))
+        return replace(found, flows=tuple(flows), flooded_frames=2)
+
+
+def test_loads_and_flooded_frames_of_messages_by_hand() -> None:
+    """Four frames of 672 ns a thousand times a second are 0.2688 % of the line; times are lines of the figure."""
+    settings = ("message_frames=4", "messages=7", "messages_per_s=1000")
+    alone, outcome = run_unit(find_test("messages.latency"), make_bed(2), OneMessage(), 64, *settings)
+    (row,) = alone.rows
+    assert (row.load_pct, row.messages, alone.flooded_frames) == (0.2688, 7, 2)
+    assert (row.times[0].fifo_us_avg, row.times[0].mimo_us_avg) == (2, 2)
+    test, loads = find_test(BACKGROUND), ("load_start_pct=50", "load_step_pct=25", "repeats=1")
+    beside, outcome = run_unit(test, make_bed(4), OneMessage(), 64, *settings, *loads)
+    assert ([row.load_pct for row in beside.rows], beside.flooded_frames) == ([50, 75, 100], 6)
+    assert [line.name for line in outcome.figures[0].series] == ["64 B, repeat 1, FIFO", "64 B, repeat 1, MIMO"]
+    assert outcome.figures[0].series[1].points == ((50, 2), (75, 2), (100, 2))
+    with pytest.raises(ParameterError, match="load_start_pct=60 is above load_end_pct=50"):
+        run_unit(test, make_bed(4), OneMessage(), 64, *settings, "load_start_pct=60", "load_end_pct=50")
 
 
 FORWARDING = f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}"

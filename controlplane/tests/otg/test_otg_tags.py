@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator
+from math import gcd
 from typing import Any
 
 import pytest
@@ -15,6 +16,11 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import rdpcap
 from support.otg import OtgServer, add_flow, by_tags, ended, serving_otg, two_ports
+
+from p4mesh.errors import OtgError
+from p4mesh.otg.elements import Element
+from p4mesh.otg.patterns import FieldValues, Patterns, read_tag
+from p4mesh.traffic.stream import Progression, ValueList
 
 
 @pytest.fixture(scope="module")
@@ -141,3 +147,138 @@ def test_frames_that_are_too_far_apart_for_their_turn_are_warned_of(server: OtgS
     flow.packet[1].priority.dscp.phb.values = list(range(64))
     (told,) = api.set_config(config).warnings
     assert told == "flows[0] has frames that leave up to 32 s from their time, in another order"
+
+
+# Patterns by hand
+
+
+def walked(given: FieldValues, frames: int) -> list[int]:
+    """Values of a field of 8 bits in the first frames."""
+    added = given.added
+    if isinstance(added, Progression):
+        return [(given.first + added.step * (k % added.count)) % 256 for k in range(frames)]
+    values = added.values if isinstance(added, ValueList) else (0,)
+    return [(given.first + values[k % len(values)]) % 256 for k in range(frames)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        FieldValues(250, Progression(12, 3)),
+        FieldValues(5, Progression(7, -1)),
+        FieldValues(9, ValueList((0, 4, 1, 200, 4, 7))),
+        FieldValues(3),
+    ],
+)
+def test_values_of_every_nth_frame_are_those_of_all_frames(values: FieldValues) -> None:
+    """Goal: streams that take turns send what one sends; their values come again as soon as they do, and fit 8 bits."""
+    whole = walked(values, 400)
+    for step in range(1, 9):
+        for place in range(step):
+            found = values.every(step, place, 8)
+            shown = walked(found, 40)
+            assert shown == whole[place::step][:40]
+            assert (found.added is None) == (len(set(shown)) == 1)
+            assert found.period == (values.period // gcd(values.period, step) if found.added else 1)
+            listed = found.added.values if isinstance(found.added, ValueList) else ()
+            assert all(0 <= value < 256 for value in (found.first, *listed))
+            if isinstance(values.added, Progression) and values.period % step == 0:
+                assert not listed, "as many values as a counter has, in any number"
+
+
+def read(pattern: dict[str, Any], width_bits: int = 16, patterns: Patterns | None = None) -> FieldValues | None:
+    return (patterns or Patterns()).values(Element(pattern, "x"), width_bits, auto=True)
+
+
+BIG = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("pattern", "width_bits", "expected"),
+    [
+        ({}, 16, None),
+        ({"choice": "auto", "auto": "5"}, 16, None),
+        ({"value": "17"}, 16, FieldValues(17)),
+        ({"value": "00:00:00:00:01:02"}, 48, FieldValues(258)),
+        ({"value": "10.0.0.1"}, 32, FieldValues(0x0A000001)),
+        ({"value": "1:2:3:4::5"}, 128, FieldValues(0x0001_0002_0003_0004_0000_0000_0000_0005)),
+        ({"values": ["5", "3", "5"]}, 16, FieldValues(5, ValueList((0, 65_534, 0)))),
+        ({"values": ["7", "7"]}, 16, FieldValues(7)),
+        ({"increment": {"start": "10", "step": "3", "count": 4}}, 16, FieldValues(10, Progression(4, 3))),
+        ({"decrement": {"start": "10", "step": "3", "count": 4}}, 16, FieldValues(10, Progression(4, -3))),
+        ({"increment": {"count": 2}}, 16, FieldValues(0, Progression(2, 1))),
+        ({"increment": {"start": "10"}}, 16, FieldValues(10)),
+        ({"increment": {"start": "10", "step": "0", "count": 4}}, 16, FieldValues(10)),
+        # The tester adds a number of 32 bits with a sign: 2^31 is too much.
+        ({"increment": {"step": str(BIG), "count": 2}}, 32, FieldValues(0, ValueList((0, BIG)))),
+        ({"increment": {"step": str(BIG - 1), "count": 2}}, 32, FieldValues(0, Progression(2, BIG - 1))),
+        (
+            {"decrement": {"start": "5", "step": str(BIG), "count": 3}},
+            32,
+            FieldValues(5, ValueList((0, 3 * BIG, 2 * BIG))),
+        ),
+        ({"random": {"min": "4", "max": "4", "count": 9}}, 16, FieldValues(4)),
+    ],
+)
+def test_patterns_are_read_by_hand(pattern: dict[str, Any], width_bits: int, expected: FieldValues | None) -> None:
+    assert read(pattern, width_bits) == expected
+
+
+def test_random_values_are_those_of_their_seed_and_range() -> None:
+    found, other, widest = (
+        read({"random": given})
+        for given in (
+            {"min": "3", "max": "6", "count": 100},
+            {"min": "3", "max": "6", "count": 100, "seed": 2},
+            {"count": 16_384},
+        )
+    )
+    assert found and widest and found == read({"random": {"min": "3", "max": "6", "count": 100, "seed": 1}}) != other
+    assert isinstance(found.added, ValueList) and isinstance(widest.added, ValueList)
+    assert {(found.first + value) % 65_536 for value in found.added.values} == {3, 4, 5, 6}
+    assert len(widest.added.values) == 16_384 and max(widest.added.values) > 65_000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ({"random": {"min": "6", "max": "5"}}, r"x\.random\.min is larger than max"),
+        ({"random": {"count": 0}}, r"x\.random\.count is 0"),
+        ({"random": {"count": 16_385}}, r"x\.random\.count is 16385"),
+        ({"values": []}, r"x\.values has 0 values"),
+        ({"values": ["1"] * 16_385}, r"x\.values has 16385 values"),
+        ({"increment": {"step": str(BIG), "count": 16_385}}, r"count is 16385 with steps of 1073741824"),
+        ({"increment": {"count": 20_000}}, r"x has 20000 values, for 3 streams"),
+    ],
+)
+def test_patterns_that_no_tester_holds_are_refused(pattern: dict[str, Any], message: str) -> None:
+    with pytest.raises(OtgError, match=message):
+        read(pattern, 32, Patterns(3))
+
+
+def test_counters_of_any_length_are_sent_in_turn_where_they_can_be_divided() -> None:
+    assert read({"increment": {"count": 20_001}}, 32, Patterns(3, 1)) == FieldValues(1, Progression(6667, 3))
+
+
+def test_tags_are_bits_of_a_value_and_need_a_stream_each() -> None:
+    """Of 20 bits the first four are left out; a tag without a length has the rest."""
+    for tag, expected in (({"offset": 4, "length": 8}, "0xbc"), ({"offset": 4}, "0xbcde"), ({}, "0xabcde")):
+        assert read_tag(Element({"name": "t", **tag}, "x"), 0xABCDE, 20) == ("t", expected)
+    for length in (0, 17):
+        with pytest.raises(OtgError, match=rf"x has {length} bits from bit 4 on, of a field of 20 bits"):
+            read_tag(Element({"name": "t", "offset": 4, "length": length}, "x"), 0, 20)
+    patterns = Patterns()
+    read({"values": ["5", "6", "7"], "metric_tags": [{"name": "t"}]}, 16, patterns)
+    read({"value": "9", "metric_tags": [{"name": "u"}]}, 16, patterns)
+    assert (patterns.apart, patterns.tags) == ({"x": 3}, [("t", "0x5"), ("u", "0x9")])
+    for pattern, width_bits in (({"value": "1"}, 64), ({}, 16)):
+        with pytest.raises(OtgError, match="is on a field without values of its own"):
+            read({**pattern, "metric_tags": [{"name": "t"}]}, width_bits)
+
+
+def test_fields_that_cannot_change_in_a_stream_are_read_by_hand() -> None:
+    patterns = Patterns()
+    element = Element({"high": {"value": "1"}, "low": {"values": ["1", "0"]}}, "x")
+    assert patterns.bits(element, ("high", "left_out", "low")) == 0b101
+    assert patterns.apart == {"x.low": 2}
+    assert (patterns.constant(element, "none"), patterns.optional_constant(element, "none")) == (0, None)

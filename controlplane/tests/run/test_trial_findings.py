@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
@@ -15,7 +17,10 @@ from support.networks import parsed, switch
 from p4mesh import RunOptions, run
 from p4mesh.measurement.counts import Transient
 from p4mesh.methods.base import TrialNote
+from p4mesh.run.trial_findings import stamp_finding, stray_findings, way_hint
+from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology import Topology
+from p4mesh.traffic.stamps import KERNEL
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -229,3 +234,91 @@ def test_transients_are_findings_of_what_is_left_out_and_of_trials_that_do_not_t
     left_out, untold = (text for text in run(asked).outcome.findings if "at first" in text)
     assert "in 5 of " in left_out and "up to 30 frames, in the first 2 ms; rates and losses are those of" in left_out
     assert untold.endswith("end too soon to tell how much is forwarded for good: no MFR is theirs")
+
+
+def stored(**found: Any) -> StoredTrial:
+    """A trial with what its result has beside no damaged frames."""
+    result = {"damaged_frames": 0, "rx_frames": 0, "status": "MEASURED", "reason": "", **found}
+    return StoredTrial("64B", 0, 100.0, Verdict.PASS, {"streams": [{"pattern": "pairs"}]}, result)
+
+
+def test_findings_by_hand_count_frames_and_the_trials_that_have_them() -> None:
+    """The widest range of losses is that of most doubtful frames; latency of queues that fill is no finding."""
+    trials = [
+        stored(misdirected_frames=1500, corrupted_frames=7, doubtful_frames=5, lost_frames=2010),
+        stored(misdirected_frames=3, damaged_frames=2, doubtful_frames=8, lost_frames=20),
+        stored(corrupted_frames=1, latency_growth_ns=1500.0, queues={"trend": "steady"}),
+        stored(latency_growth_ns=1700.0),
+        stored(latency_growth_ns=2500.0, queues={"trend": "filling"}),
+    ]
+    begins = [
+        "misdirected payload: 1,503 frames in 2 of 5 trials of 64B had",
+        "2 damaged frames received in 1 of 5 trials of 64B:",
+        "8 corrupted frames received in 2 of 5 trials of 64B:",
+        "loss is a range in 2 of 5 trials of 64B, with 12 to 20 frames lost where it is widest: 8 frames came",
+        "latency grew by up to 1.7 us in 2 of 5 trials of 64B,",
+    ]
+    found = list(stray_findings({"64B": trials}))
+    assert [text.startswith(begin) for text, begin in zip(found, begins, strict=True)] == [True] * 5, found
+    assert not list(stray_findings({"64B": [stored(), stored(latency_growth_ns=0.0)]}))
+
+
+def test_transients_by_hand_are_over_or_not_or_not_known() -> None:
+    """Two are over, one of them without frames; one is not; bursts hide whether there is one. The sixth has none."""
+    transients = [(2_000_000, True, 30), (3_000_000, True, 1200), (9, True, 0), (1_000_000, False, 0), (0, False, 0)]
+    trials = [
+        stored(transient={"ends_ns": ends_ns, "over": over, "frames": frames}) for ends_ns, over, frames in transients
+    ]
+    over, ended, unknown = stray_findings({"64B": trials, "128B": [stored()]})
+    assert "in 2 of 6 trials: up to 1,200 frames, in the first 3 ms;" in over
+    assert ended.startswith("less was forwarded at last than at first in 1 of 6 trials,")
+    assert unknown.startswith("whether more was forwarded at first than later is not known of 1 of 6 trials:")
+
+
+def test_the_error_of_stamps_is_the_largest_of_the_ports_that_the_kernel_stamps_too() -> None:
+    def port(departures: str, median_ns: int, p99_ns: int, arrivals: str = "driver") -> dict[str, Any]:
+        return {
+            "departures": departures,
+            "arrivals": arrivals,
+            "error_median_ns": median_ns,
+            "error_p99_ns": p99_ns,
+        }
+
+    both, neither = [port(KERNEL, 1000, 2500), port(KERNEL, 1500, 2000)], [port("program", 9000, 9000, "card")]
+    begin = "time stamps: arrivals by {}; departures by the program"
+    error = "error of a latency at most 1.50 us (median) and 2.50 us (99 %)"
+    unknown = "; without stamps of the kernel the error is not known"
+    driver, two = begin.format("driver"), begin.format("card and driver")
+    assert stamp_finding([stored(stamps=both)]) == (f"{driver}, in 1 of 1 trials by the kernel too: {error}",)
+    assert stamp_finding([stored(stamps=both), stored(stamps=neither), stored(stamps=[])]) == (
+        f"{two}, in 1 of 2 trials by the kernel too: {error}{unknown}",
+    )
+    assert stamp_finding([stored(stamps=neither)]) == (f"{begin.format('card')}{unknown}",)
+    assert stamp_finding([stored()]) == ()
+
+
+@pytest.mark.parametrize(
+    ("test", "routed", "device", "changes", "hint"),
+    [
+        ("rfc2889.broadcast", None, "router", {}, "device 'r' is a router; rfc2889.broadcast is for switches"),
+        ("rfc2544.throughput", False, "router", {}, "no frame came through: device 'r' is a router; set routed=true"),
+        ("rfc2544.throughput", False, "bridge", {}, "no frame came through: if the device routes, set routed=true"),
+        ("rfc2544.throughput", True, "router", {}, ""),
+        ("traffic", None, "router", {}, ""),
+        ("traffic", False, "router", {}, "set routed=true"),
+        ("rfc2544.throughput", False, "router", {"rx_frames": 1}, ""),
+        ("rfc2544.throughput", False, "router", {"status": "ABORT"}, ""),
+        ("rfc2544.throughput", False, "bridge", {"reached_ports": [2], "reason": "learning: 1 to 2"}, "(1 to 2)"),
+    ],
+)
+def test_what_helps_where_no_frame_came_through(
+    test: str, routed: bool | None, device: str, changes: dict[str, Any], hint: str
+) -> None:
+    parameters = SimpleNamespace(values={} if routed is None else {"routed": routed})
+    topology = SimpleNamespace(devices=[SimpleNamespace(name="r", device=device)])
+    job: Any = SimpleNamespace(parameters=parameters, method=SimpleNamespace(name=test), topology=topology)
+    found = way_hint(job, [stored(**changes)])
+    assert len(found) == bool(hint) and hint in "".join(found)
+    routers = replace(stored(**changes), spec={"streams": [{"pattern": "pairs"}, {"pattern": "pairs", "routed": True}]})
+    groups = replace(stored(), spec={"streams": [{"pattern": {"kind": "multicast"}}]})
+    assert way_hint(job, [routers]) == way_hint(job, [groups]) == way_hint(job, []) == ()

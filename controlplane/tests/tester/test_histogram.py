@@ -129,6 +129,8 @@ def test_a_percentile_of_too_few_frames_has_no_error() -> None:
         # Ranks 50 +- 9.8 of 100, on both sides of the middle; the last bin counts, too.
         ([0] * 50 + [63] * 50, None, 0, 63),
         ([0] * 49 + [63] * 51, None, 63, 63),
+        ([0] * 39 + [5] * 22 + [63] * 39, None, 5, 0),
+        ([63] * 100, None, 63, 0),
         # Ranks 40 and 60; of 25 that are independent 13 +- 4.9, each of which stands for four.
         ([*range(1, 26)] * 4, None, 13, 3),
         ([*range(1, 26)] * 4, 25, 13, 5),
@@ -169,6 +171,7 @@ def test_the_error_of_a_signed_percentile_reaches_over_zero() -> None:
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 306), (7, 9), (306, 65_230), (65_535, 1)])
 def test_prefixes_cover_a_range_exactly(first: int, count: int) -> None:
     pairs = prefixes(first, count, 24)
+    assert all(value <= mask < 1 << 24 for value, mask in pairs)
     for flow in {0, first - 1, first, first + count // 2, first + count - 1, first + count}:
         covered = sum(flow & mask == value for value, mask in pairs)
         assert covered == (first <= flow < first + count), flow

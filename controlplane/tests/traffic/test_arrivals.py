@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import log
 
 import pytest
 from support.networks import parsed, switch
@@ -14,6 +15,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.tester.pacing import scheduled_clock
 from p4mesh.traffic.arrivals import Arrivals, OnOff, Poisson, Profile, Recorded, spaced
 from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.random_numbers import splitmix64
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
@@ -36,6 +38,40 @@ def test_times_of_a_rate_that_grows_lie_at_equal_parts_of_its_area() -> None:
 def test_times_of_a_rate_that_jumps_leave_its_silence_out() -> None:
     points = ((ZERO, ZERO), (HALF, ZERO), (HALF, ONE), (ONE, ONE))
     assert Profile(points, 10**6).times(4) == [Fraction(9 + 2 * k, 16) for k in range(4)]
+
+
+def test_times_of_a_rate_that_rises_and_falls_lie_the_same_on_both_sides() -> None:
+    """The area up to t < 1/2 is 2 t^2, and a half departure of 2 has passed at 1/8^0.5."""
+    first, second = Profile(((ZERO, ZERO), (HALF, Fraction(2)), (ONE, ZERO)), 10**6).times(2)
+    assert float(first) == pytest.approx(0.125**0.5, abs=1e-9) and float(first + second) == pytest.approx(1, abs=1e-9)
+
+
+def test_what_would_leave_in_a_silence_leaves_as_it_begins() -> None:
+    """Half of the area is passed all the time between, to the last digit although the rate at its end is rounded."""
+    third = Fraction(1, 3)
+    points = ((ZERO, ZERO), (third, third), (third, ZERO), (2 * third, ZERO), (2 * third, third), (ONE, ZERO))
+    assert Profile(points, 10**6).times(1) == [third]
+
+
+def test_a_profile_that_begins_later_has_its_end_first() -> None:
+    """Departures at 9, 11, 13 and 15 sixteenths, a quarter later; a period of 10 ms has 10 of 1,000 per second."""
+    half_silent = Profile(((ZERO, ZERO), (HALF, ZERO), (HALF, ONE), (ONE, ONE)), 10**7, Fraction(1, 4))
+    assert half_silent.times(4) == [Fraction(sixteenths, 16) for sixteenths in (1, 3, 13, 15)]
+    assert half_silent.departures_in_round(Fraction(1000), 99) == 10
+    assert half_silent.departures_in_round(Fraction(1), 99) == 1
+
+
+def test_a_markov_source_takes_a_time_on_and_a_time_off_in_turn() -> None:
+    """-ln of numbers of the seed, the shares of the mean; four departures are evenly spread over what is on."""
+    on, off, next_on, next_off = (
+        share * -log((splitmix64((3 << 32) + number) + 1) / 2**64) for number, share in enumerate([0.25, 0.75] * 2)
+    )
+    found = OnOff(Fraction(1, 4), 2, 3).times(4)
+    passed = [(on + next_on) * (place + 0.5) / 4 for place in range(4)]
+    times = [sent if sent < on else sent + off for sent in passed]
+    whole = on + off + next_on + next_off
+    assert [float(time) for time in found] == pytest.approx([time / whole for time in times], abs=1e-9)
+    assert 0 < sum(sent < on for sent in passed) < 4, "both times on have departures"
 
 
 def test_a_record_keeps_the_proportions_of_its_distances() -> None:
@@ -73,6 +109,7 @@ def test_frames_that_are_too_close_follow_each_other_as_behind_a_queue() -> None
     """Five at once and one later, 10 ticks each; what waits at the end of a round waits in the next one."""
     assert spaced([ZERO] * 5 + [HALF], Fraction(1000), [10] * 6) == (0, [10] * 4 + [460, 500])
     assert spaced([Fraction(1, 100), Fraction(99, 100)], Fraction(100), [10, 10]) == (9, [90, 10])
+    assert spaced([ZERO] * 10, Fraction(100), [10] * 10) == (0, [10] * 10), "as many as the round has room for"
     with pytest.raises(ValueError, match="do not fit"):
         spaced([ZERO] * 11, Fraction(100), [10] * 11)
 
@@ -92,12 +129,18 @@ def test_arrivals_of_another_sender_are_others(arrivals: Poisson | OnOff | Profi
     """Goal: those of a profile and of a record are the same round, begun elsewhere; sender 0 keeps what it has."""
     departures = arrivals.departures_in_round(RATE_FPS, 1000)
     of_senders = [arrivals.of_sender(number).times(departures) for number in range(4)]
+    assert arrivals.of_sender(0) == arrivals
     assert of_senders[0] == arrivals.times(departures)
     assert of_senders[1] != of_senders[0]
     assert all(sorted(times) == times and times[0] >= 0 and times[-1] < 1 for times in of_senders)
     if not isinstance(arrivals, (Poisson, OnOff)):
         rounds = [sorted(after - before for before, after in pairwise([*times, times[0] + 1])) for times in of_senders]
         assert rounds == [rounds[0]] * 4
+
+
+def test_senders_begin_anywhere_in_a_round() -> None:
+    parts = sorted(Profile(UP, 10**7).of_sender(number).later for number in range(64))
+    assert parts[:1] == [0] and all(after - before < Fraction(1, 8) for before, after in pairwise([*parts, ONE]))
 
 
 @pytest.mark.parametrize(("frames", "longest"), [(4000, 65_536), (100_000, 65_536), (98_303, 32_768), (100, 99)])

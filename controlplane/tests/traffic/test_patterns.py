@@ -97,6 +97,7 @@ def test_receivers_are_those_of_all_frames_in_the_order_of_the_ports(
     for source in range(len(tx)):
         everyone = {port for k in range(30) for port in oracle.destinations(given, source, k)}
         assert pattern.receivers(given, source) == tuple(port for port in rx if port in everyone)
+        assert len(pattern.flows(given, source)) == len(set(sent(given, source, 30))), "one for each destination"
 
 
 def test_the_whole_other_group_is_visited_from_the_sources_own_place() -> None:
@@ -141,6 +142,14 @@ def test_ports_of_a_module_have_a_phase_in_common() -> None:
     assert len(set.union(*modules)) > 4
 
 
+def test_sources_share_a_list_but_for_routers_of_several_addresses() -> None:
+    def routed(*macs: bytes) -> Stream:
+        return stream(Pairs(), (1, 2), (3, 4), router_macs=macs)
+
+    one, other = bytes(5) + b"\1", bytes(5) + b"\2"
+    assert [routed(*macs).lists_differ for macs in ((), (one, one), (one, other))] == [False, False, True]
+
+
 # Multicast
 
 GROUPS = (GroupRange("225.1.1.1", 2, (2, 3)), GroupRange("225.9.0.1", 1, (3, 4)))
@@ -154,14 +163,27 @@ def test_sources_visit_all_groups_in_turn_and_each_group_has_its_receivers() -> 
     assert [flow.shared.mac.hex(":") for flow in given.pattern.flows(given, 0) if flow.shared] == [
         "01:00:5e:01:01:01", "01:00:5e:01:01:02", "01:00:5e:09:00:01",
     ]  # fmt: skip
+    given.pattern.check(given)
+    assert given.multicast_group == "225.1.1.1"
+
+
+@pytest.mark.parametrize("first", ["225.1.1.1", "ff05::1"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_frames_to_a_group_have_its_address_and_its_name_where_there_are_several(first: str, count: int) -> None:
+    given = stream(Multicast((GroupRange(first, count),)), (1,), (2,))
+    names = [first, f"{first[:-1]}2"][:count]
+    flows = given.pattern.flows(given, 0)
+    assert [flow.part for flow in flows] == ([""] if count == 1 else names)
+    found = [flow.shared for flow in flows if flow.shared]
+    assert [str(shared.ipv6 if ":" in first else shared.ipv4) for shared in found] == names
 
 
 def test_every_source_may_have_a_group_of_its_own() -> None:
     """N-to-N multicast: every port sends its own group, all others receive it."""
     given = stream(Multicast((GroupRange("225.1.1.1", 3),), own_groups=True), (1, 2, 3), (1, 2, 3))
     assert [sent(given, source, 2) for source in range(3)] == [[(2, 3)] * 2, [(1, 3)] * 2, [(1, 2)] * 2]
-    assert [given.pattern.flows(given, source)[0].part for source in range(3)] == [
-        "225.1.1.1", "225.1.1.2", "225.1.1.3",
+    assert [[flow.part for flow in given.pattern.flows(given, source)] for source in range(3)] == [
+        ["225.1.1.1"], ["225.1.1.2"], ["225.1.1.3"],
     ]  # fmt: skip
 
 
@@ -175,7 +197,7 @@ def test_every_source_may_have_a_group_of_its_own() -> None:
         ((GroupRange(count=0),), "0 groups from 225.1.1.1"),
         ((GroupRange(count=1 << 17),), "131072 groups from 225.1.1.1"),
         ((GroupRange("ff05::1"),), "group ff05::1 does not fit IPv4 frames"),
-        ((GroupRange(receivers=(2, 9)),), "port 9 receives group 225.1.1.1 and is no receive port"),
+        ((GroupRange(receivers=(2, 10, 9)),), "port 9 receives group 225.1.1.1 and is no receive port"),
         ((GroupRange("225.1.1.1", 3), GroupRange("225.1.1.3")), "group 225.1.1.3 is named twice"),
     ],
 )
@@ -204,7 +226,7 @@ def test_all_frames_of_a_message_go_where_its_order_sends_the_message() -> None:
 
 
 def test_positions_are_measured_in_classes() -> None:
-    classes = (PositionClass(1, 1), PositionClass(2, 5), PositionClass(6, 6))
+    classes = (PositionClass(6, 6), PositionClass(2, 5), PositionClass(1, 1))
     given = stream(Message(Pairs(), 6, classes), (1,), (2,), burst=Burst(6))
     given.pattern.check(given)
     assert [flow.part for flow in given.pattern.flows(given, 0)] == ["1", "2..5", "2..5", "2..5", "2..5", "6"]
@@ -219,6 +241,7 @@ def test_positions_are_measured_in_classes() -> None:
         (Message(Pairs(), 4), {"rx_ports": (2, 3)}, "cannot be paired"),
         (Message(Pairs(), 0), {}, "messages of 0 frames"),
         (Message(Pairs(), 4), {"burst": None}, "messages of 4 frames in bursts of 1"),
+        (Message(Pairs(), 2), {}, "messages of 2 frames in bursts of 4"),
         (Message(Pairs(), 4), {"frame_count": 10}, "10 frames are not whole messages of 4 frames"),
         (Message(Pairs(), 4, (PositionClass(1, 2), PositionClass(4, 4))), {}, "do not have each position 1 to 4 once"),
         (Message(Pairs(), 4, (PositionClass(1, 3), PositionClass(3, 4))), {}, "the classes 1..3, 3..4 do not have"),
@@ -228,6 +251,11 @@ def test_messages_that_cannot_be_sent_are_refused(pattern: Message, changes: dic
     given = replace(stream(pattern, (1,), (2,), burst=Burst(4)), **changes)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=message):
         given.pattern.check(given)
+
+
+def test_messages_of_one_frame_may_leave_in_bursts() -> None:
+    given = stream(Message(Pairs(), 1), (1,), (2,), burst=Burst(4))
+    given.pattern.check(given)
 
 
 # Storage

@@ -110,7 +110,7 @@ class _AtLoads(MethodOf[GroupsUnit]):
         session: Session,
         search: Searched[MulticastTrial] | None = None,
     ) -> GroupsUnit:
-        """Measure the lower loads that are below the highest one, and that."""
+        """Measure the lower loads that the highest one reaches, and that."""
         parameters = setup.parameters
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
 
@@ -119,7 +119,7 @@ class _AtLoads(MethodOf[GroupsUnit]):
             # Flows of their own are needed only where each has a correction of its own: there may be a million.
             return replace(spec, per_flow=setup.bed.mixed_rates)
 
-        loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load < highest), highest]
+        loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load <= highest), highest]
         asked = [Asked(load, partial(spec_at, load), duration_ns, judge_loss) for load in loads]
         taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
         members = len(setup.receivers) if search is not None else len(setup.bed.ports)

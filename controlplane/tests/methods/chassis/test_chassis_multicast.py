@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
-from support.runs import run_on_sim
+from support.beds import make_bed
+from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+from support.runs import run_on_sim, run_unit
 from support.small_chassis import PORTS, QUICK, SWITCH, rows, smaller
 
+from p4mesh.methods.base import Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 JOINS = ("joins_per_s=100000", "join_wait_ms=1", "leave_wait_ms=1")
@@ -20,6 +28,80 @@ JOINS = ("joins_per_s=100000", "join_wait_ms=1", "leave_wait_ms=1")
 def run(test: str, size: int, *settings: str) -> Outcome:
     given = (*QUICK, *JOINS, "udp_ports=in_turn", *settings)
     return run_on_sim(find_test(test), smaller(SWITCH), (size,), *given)[1]
+
+
+LINE_FPS = float(max_rate_fps(512, 10**9))
+
+
+def by_hand(
+    test: str, *settings: str, measurer: FakeMeasurer | None = None, bed: Bed | None = None
+) -> tuple[list[Any], Outcome, list[TrialSpec]]:
+    """Rows of every load, the outcome and the trials of a test on four ports of 1 Gbit/s, or other ones, for 512 B."""
+    fake = measurer or FlowMeasurer(lossless)
+    outcome = run_unit(find_test(test), bed or make_bed(4), fake, 512, "scaled_frames=1000", *settings)[1]
+    return rows(outcome, "every_load"), outcome, fake.specs
+
+
+def test_loads_of_all_to_all_by_hand() -> None:
+    """A load that is the highest one is not above it; four outputs get it from three ports each."""
+    every, outcome, specs = by_hand("chassis.n_to_n", "load_pct=50", "stagger_us=2", "udp_ports=in_turn")
+    assert [(row["at"], row["line_pct"], row["reason"]) for row in every] == [
+        ("10 %", 10, ""),
+        ("50 %", 50, ""),
+        ("90 %", 90, "NA"),
+        ("throughput", 50, ""),
+    ]
+    assert every[1]["forwarding_fps"] == pytest.approx(4 * LINE_FPS / 2, rel=1e-12)
+    assert every[1]["forwarding_l2_tbps"] == pytest.approx(4 * LINE_FPS / 2 * 8 * 512 / 1e12, rel=1e-12)
+    for spec, pct in zip(specs, (10, 50, 50), strict=True):
+        (stream,) = spec.streams
+        assert float(stream.rate_fps) == pytest.approx(LINE_FPS * pct / 300)
+        assert (stream.start_offset_ns, len(stream.modifiers)) == ((0, 2000, 4000, 6000), 2)
+        assert not spec.watch_queues and not spec.per_flow
+    assert "Each output gets up to 50 %; ports start 2 us apart." in outcome.tables[0].note
+    assert outcome.summary.endswith("4 ports, each to a group of its own with igmpv3, PASS")
+    _, outcome, specs = by_hand("chassis.n_to_n", "load_pct=5")
+    assert "all ports start together" in outcome.tables[0].note
+    assert [spec.watch_queues for spec in specs] == [True]
+    test = find_test("chassis.n_to_n")
+    assert test.trials_expected(Unit(512, ""), resolve(test.name, test.parameters, ())) == 4
+
+
+def test_loads_of_one_port_to_all_by_hand() -> None:
+    """Each of 300 groups has two frames at least: 600 instead of 100 and 500 of a trial; three ports receive."""
+    settings = ("groups=300", "source_port=2", "search_max_pct=90")
+    every, outcome, specs = by_hand("chassis.multicast", *settings)
+    assert [(row["at"], row["line_pct"]) for row in every] == [
+        ("10 %", pytest.approx(10, rel=1e-12)),
+        ("50 %", pytest.approx(50, rel=1e-12)),
+        ("90 %", pytest.approx(90, rel=1e-12)),
+        ("throughput", pytest.approx(90, rel=1e-12)),
+    ]
+    assert every[2]["forwarding_fps"] == pytest.approx(3 * 0.9 * LINE_FPS, rel=1e-12)
+    search, *trials = specs
+    assert [spec.streams[0].frame_count for spec in trials] == [600, 600, 900, 900]
+    assert search.streams[0].frame_count == 900
+    assert {(spec.streams[0].tx_ports, spec.streams[0].rx_ports) for spec in specs} == {((2,), (1, 3, 4))}
+    assert "From port 2 to all egress ports." in outcome.tables[0].note
+    assert outcome.summary.endswith("port 2 to 3 ports, 300 groups, PASS")
+    test = find_test("chassis.multicast")
+    parameters = resolve(test.name, test.parameters, ("source_port=2",))
+    assert test.latency_pairs(make_bed(4), parameters) == ((2, 1), (2, 3), (2, 4))
+    assert test.trials_expected(Unit(512, ""), parameters) == search_of(parameters).trials_expected + 4
+    # Nothing passes: no load is measured but those of the search.
+    nothing = FlowMeasurer(lambda _, sent: dict.fromkeys(sent, 0))
+    every, _, specs = by_hand("chassis.multicast", "groups=1", measurer=nothing)
+    assert [(row["at"], row["reason"]) for row in every] == [(f"{load} %", "NA") for load in (10, 50, 90)]
+
+
+def test_latency_of_copies_at_ports_of_several_rates_is_that_of_each_port() -> None:
+    """Goal: LILO of 2 us between first bits, from 1 to 10 and to 1 Gbit/s: 4.096 us less 0.4096 us are 3.6864 us."""
+    bed = make_bed(rates_bps=(10**9, 10**9, 10**10))
+    every, _, specs = by_hand("chassis.multicast", "groups=1", "latency_definition=LILO", bed=bed)
+    assert every[0]["min_us"] == pytest.approx(2 - 3.6864)
+    assert all(spec.per_flow for spec in specs[1:])
+    (row, *_), _, specs = by_hand("chassis.multicast", "groups=1", "latency_definition=LILO")
+    assert row["min_us"] == pytest.approx(2.24) and not any(spec.per_flow for spec in specs[1:])
 
 
 def test_one_port_to_all_at_every_load() -> None:

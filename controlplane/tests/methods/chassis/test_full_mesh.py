@@ -6,14 +6,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
+from support.fakes import FakeMeasurer
 from support.networks import shipped
-from support.runs import run_on_sim
+from support.runs import run_on_sim, run_unit
 from support.small_chassis import PORTS, QUICK, ROUTER, SWITCH, rows, smaller
 
 from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import LatencyStats
+from p4mesh.methods.base import Unit
 from p4mesh.methods.chassis.tables import at_load, figures_of, rows_of, tables_of
 from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import summarise
 from p4mesh.methods.results.latency_cells import Circumstances, latency_cells
@@ -71,6 +75,31 @@ def test_tables_and_figures_of_loads_by_hand() -> None:
     mean, greatest = figures_of([*measured, small], "LILO")
     assert [(line.name, line.points) for line in mean.series] == [("1000 B", ((80, 2),)), ("64 B", ((80, 5),))]
     assert [(line.name, line.points) for line in greatest.series] == [("1000 B", ((80, 3),)), ("64 B", ())]
+
+
+@pytest.mark.parametrize(("most_pct", "lower"), [(50, [10, 50]), (49, [10])])
+def test_loads_that_the_throughput_reaches_are_measured_by_hand(most_pct: int, lower: list[int]) -> None:
+    """Two frames are flooded in each trial; the ports of a pair have a phase of their own."""
+    test, measurer = find_test("chassis.full_mesh"), FakeMeasurer(flooded=2)
+    settings = (
+        f"search_max_pct={most_pct}",
+        f"search_initial_pct={most_pct}",
+        "pattern=mesh_streams",
+        "ports_in_step=2",
+        "udp_ports=in_turn",
+    )
+    unit, outcome = run_unit(test, make_bed(4), measurer, 512, *settings)
+    found = [(row["at"], row["line_pct"]) for row in rows(outcome, "every_load") if row["reason"] != "NA"]
+    assert found == [*((f"{load} %", pytest.approx(load)) for load in lower), ("throughput", pytest.approx(most_pct))]
+    assert unit.result.flooded_frames == 2 * len(lower)
+    assert {len(spec.streams[0].modifiers) for spec in measurer.specs} == {2}
+    assert outcome.deviations[-1].startswith("Pattern mesh_streams: 2 neighbouring ports have a phase of their own")
+    _, outcome = run_unit(test, make_bed(4), FakeMeasurer(), 512, "pattern=mesh_streams")
+    assert outcome.deviations[-1].startswith("Pattern mesh_streams: each port has a phase of their own")
+    unpassed, outcome = run_unit(test, make_bed(4), FakeMeasurer(lambda _, sent: sent // 2), 512)
+    assert (unpassed.result.rows, [row["reason"] for row in rows(outcome, "every_load")]) == ((), ["NA"] * 3)
+    parameters = resolve(test.name, test.parameters, ())
+    assert test.trials_expected(Unit(512, ""), parameters) == search_of(parameters).trials_expected + 4
 
 
 def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:

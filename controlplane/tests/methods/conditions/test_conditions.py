@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -120,6 +120,32 @@ def test_routing_updates_alternate_from_trial_to_trial() -> None:
     updates = [Ether(spec.controller_frames[0].payload) for spec in measurer.specs]
     assert [update[RIPEntry].metric for update in updates] == [1, 16, 1]
     assert all(update[RIP].cmd == 2 and update[RIPEntry].addr == "198.19.200.0" for update in updates)
+
+
+@pytest.mark.parametrize(
+    ("source", "network", "mac", "group", "port", "entry"),
+    [
+        (
+            *("198.18.1.2", "198.19.200.0/24", "ff:ff:ff:ff:ff:ff", "255.255.255.255", 520),
+            "0002 0000 c613c800 0000000000000000 00000010",
+        ),
+        (
+            *("2001:2::1", "2001:2:200::/48", "33:33:00:00:00:09", "ff02::9", 521),
+            "20010002020000000000000000000000 0000 30 10",
+        ),
+    ],
+)
+def test_routing_updates_are_rip_and_ripng_byte_by_byte(
+    source: str, network: str, mac: str, group: str, port: int, entry: str
+) -> None:
+    """RFC 1058 3.1 and RFC 2080 2.1: a response of version 1 for an unreachable network, whose hop limit is 255."""
+    found = routing_update(bytes(6), ip_address(source), [ip_network(network)], 16)
+    ip = found[14:]
+    header = 20 if ip[0] >> 4 == 4 else 40
+    assert (found[:6].hex(":"), ip_address(ip[16:20] if header == 20 else ip[24:40])) == (mac, ip_address(group))
+    assert ip[8 if header == 20 else 7] == 255
+    assert ip[header : header + 4] == 2 * port.to_bytes(2, "big")
+    assert ip[header + 8 :] == bytes.fromhex(f"02 01 0000 {entry}")
 
 
 @pytest.mark.parametrize(("modifier", "lines"), [("filter_1", 1), ("filter_25", 24)])
