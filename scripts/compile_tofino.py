@@ -96,6 +96,7 @@ _VERDICTS = {
     ("drop_ctl", "ingress"): r"^  drop_ctl: (.*)$",
     ("drop_ctl", "egress"): r"^  drop_ctl: (.*)$",
     ("mirror_type", "ingress"): r"^  mirror:\n    select: (.*)$",
+    ("capture_tstamp_on_tx", "egress"): r"^  capture_tx_ts: (.*)$",
 }
 """Lines of a deparser with what it does with a frame, by field and gress."""
 _STATE = ("MatchAction_Direct", "Register", "Counter")
@@ -144,6 +145,8 @@ def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
     found = {}
     for (field, gress), line in _VERDICTS.items():
         verdict = re.search(line, _section(assembly, f"deparser {gress}"), re.M)
+        if verdict is None and field not in assembly:
+            continue  # Of a profile that has none.
         if verdict is None:
             raise SystemExit(f"no {field} of {gress} in the assembly")
         place, *valid = _bits_of(verdict[1].partition("#")[0])
@@ -151,7 +154,7 @@ def verdicts_of(assembly: str) -> dict[str, dict[str, Any]]:
             name
             for name, where in _fields_of(assembly, gress)
             for container, first, last in _bits_of(where)
-            if container == place[0] and first <= place[2] and place[1] <= last and not name.endswith(f"dprsr.{field}")
+            if container == place[0] and first <= place[2] and place[1] <= last and not name.endswith(f".{field}")
         }
         if sharing and not valid:
             raise SystemExit(f"{field} of {gress} shares its container with {', '.join(sorted(sharing))}")

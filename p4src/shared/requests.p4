@@ -25,7 +25,7 @@ control Requests(inout ingress_headers_t hdr, inout ingress_t local, inout verdi
         manager.ucast_egress_port = hdr.packet_out.port[8:0];
     }
     @hidden action send() {
-        UNTOUCHED_BY_EGRESS
+        UNTOUCHED_BY_EGRESS(KIND_OF_SENT)
         manager.ucast_egress_port = hdr.packet_out.port[8:0];
     }
     @hidden action refuse() {

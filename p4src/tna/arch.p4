@@ -70,7 +70,13 @@ struct window_t {
 // deletes what it has no room for.
 #define SEED_BESIDE_COPIES again();
 
-// The frame leaves egress as it is.
-#define UNTOUCHED_BY_EGRESS hdr.bridge.setValid(); hdr.bridge.kind = KIND_FOREIGN;
+// The frame leaves egress as it is; KIND is one of a bridge_t.
+#define UNTOUCHED_BY_EGRESS(KIND) hdr.bridge.setValid(); hdr.bridge.kind = KIND;
+// Beside IPDV containers have no room for the flag that the MAC keeps when a frame leaves.
+#if IPDV == 0
+#define KIND_OF_SENT hdr.packet_out.flags & STAMP_SENT
+#else
+#define KIND_OF_SENT KIND_FOREIGN
+#endif
 
 #endif

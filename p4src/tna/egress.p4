@@ -36,6 +36,9 @@ control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
     apply {
         transmission.apply(hdr, standard.egress_port, standard.egress_rid, parsed.global_tstamp,
                            meta.cell, meta.reason, BAD_FCS);
+#if IPDV == 0
+        output.capture_tstamp_on_tx = meta.flags[3:3]; // STAMP_SENT
+#endif
         if (meta.reason != REASON_NONE) {
             COUNT(transmit_reason, 18w0 ++ standard.egress_port ++ meta.reason);
             if (meta.reason != REASON_TRANSMITTED) {

@@ -21,6 +21,12 @@ header bridge_t {
 }
 const bit<8> KIND_FOREIGN = 0;
 
+#if IPDV == 0
+// Flag of KIND_SEND and KIND_SEED: the MAC of the port keeps when the frame leaves, or each copy of the seed. It is the
+// kind of the bridge_t of such a frame of the controller, too.
+const bit<8> STAMP_SENT = 0x08;
+#endif
+
 // A stateful ALU holds a pair of words and returns one of them: a reading frame reads the low words of
 // a cell in one pass, the high ones in the next, and then goes to the controller. A pass begins in ingress. So egress,
 // which sees the packet-out first, lets KIND_READ become the first pass.

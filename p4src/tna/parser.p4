@@ -82,6 +82,11 @@ struct extension_start_t {
     bit<8> length_units;
 }
 
+struct loop_start_t {
+    bit<8> kind;
+    bit<8> flags;
+}
+
 // Headers from Ethernet to UDP.
 #define PARSE_FRAME(AFTER_IPV6, AFTER_UDP) \
     state parse_ethernet { \
@@ -245,12 +250,18 @@ parser TesterEgressParser(packet_in packet, out egress_headers_t hdr, out egress
         packet.extract(standard);
         transition select(packet.lookahead<bit<8>>(), standard.egress_rid) {
             (KIND_FOREIGN, _) : skip_bridge;
+#if IPDV == 0
+            (STAMP_SENT, _) : skip_bridge;
+#endif
             (KIND_SEED, 0) : parse_loop;
             (KIND_SEED, _) : parse_template;
             default : parse_loop;
         }
     }
     state skip_bridge {
+#if IPDV == 0
+        meta.flags = packet.lookahead<bit<8>>();
+#endif
         packet.advance(BRIDGE_BITS);
         transition accept;
     }
@@ -261,6 +272,9 @@ parser TesterEgressParser(packet_in packet, out egress_headers_t hdr, out egress
     }
     // The loop header ends here: a copy gets a signature, which is as long.
     state parse_template {
+#if IPDV == 0
+        meta.flags = packet.lookahead<loop_start_t>().flags;
+#endif
         packet.advance(LOOP_BITS);
         meta.cell = standard.egress_rid;
         meta.reason = REASON_UNKNOWN_TRANSMITTER;

@@ -26,7 +26,7 @@ control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t 
     @hidden action report_last() { manager.ucast_egress_port = PORT_CPU; }
     @hidden action hand_over() {
         manager.ucast_egress_port = PORT_CPU;
-        UNTOUCHED_BY_EGRESS
+        UNTOUCHED_BY_EGRESS(KIND_FOREIGN)
         hdr.packet_in.setValid();
         hdr.packet_in.kind = KIND_SEND;
         hdr.packet_in.flags = 0;

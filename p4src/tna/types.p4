@@ -103,6 +103,10 @@ struct egress_t {
     // Transmitter of a copy, or cell of a reading pass.
     cell_t  cell;
     bit<REASON_BITS> reason;
+#if IPDV == 0
+    // Of the seed or the frame of the controller.
+    bit<8>  flags;
+#endif
     bit<16> udp_rest;
 }
 

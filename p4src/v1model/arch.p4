@@ -103,6 +103,6 @@ typedef bit<1> window_t;
 #define SEED_BESIDE_COPIES
 
 // Egress itself recognizes the frames that it leaves as they are.
-#define UNTOUCHED_BY_EGRESS
+#define UNTOUCHED_BY_EGRESS(KIND)
 
 #endif

@@ -106,7 +106,7 @@ header icmp_t {
     bit<32> rest;
 }
 
-// Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
+// Flag of KIND_SEND: the time at which the frame leaves is kept for its port.
 const bit<8> STAMP_SENT = 0x08;
 
 // Flag of KIND_SEED: copies leave cut to the next size of their transmitter. Tofino has no such flag.

@@ -26,6 +26,11 @@ _GBPS = 1_000_000_000
 _LANES_OF = {1: 1, 10: 1, 25: 1, 40: 4, 50: 2, 100: 4, 200: 4, 400: 8}
 """Lanes that a port of so many Gbit/s has where nothing else is said."""
 _LOOK_S = 0.1
+_KEPT, _DEPARTURE = "$TIMESTAMP_1588_VALID", "$TIMESTAMP_1588_VALUE"
+"""Whether the MAC has kept the departure of a frame, and when that was, in nanoseconds of the clock of the pipes. Each
+reading of the entry takes the oldest of those that are kept away."""
+_KEPT_AT_MOST = 4
+_CLOCK_NS = 1 << 48
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ class Ports:
     def __init__(self, client: BfClient, watch: PortWatch) -> None:
         self._client = client
         self._watch = watch
+        self._departures: dict[int, int] = {}
 
     def set_up(self, wanted: Sequence[PortSettings]) -> list[int]:
         """Set ports up; those that are as they should be are not touched. Return the ports that were."""
@@ -158,6 +164,19 @@ class Ports:
             self._watch.on_port(port, bool(values.get(_UP)))
         return self._watch.states(ports)
 
+    def last_departures(self, ports: Sequence[int]) -> dict[int, int]:
+        """Nanoseconds of the clock at which the last frame left of those whose departure was to be kept, by port.
+
+        Ports that never kept one are missing. A MAC that keeps four, and gets more between two readings, loses some.
+        """
+        left = list(ports)
+        for _ in range(_KEPT_AT_MOST + 1):
+            found = self._read(_PORT, left)
+            left = [port for port in left if found[port].get(_KEPT)]
+            if not left:
+                break
+        return {port: self._departures[port] for port in ports if port in self._departures}
+
     def settings(self, ports: Sequence[int]) -> dict[int, dict[str, Any]]:
         """The fields of ``$PORT`` of ports; those that are not set up are missing."""
         every = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
@@ -191,8 +210,12 @@ class Ports:
     def _read(self, table: str, ports: Sequence[int], *, from_hardware: bool = False) -> dict[int, dict[str, Any]]:
         known = self._client.bfrt.table(table)
         entries = [entry_of(known, {_KEY: port}, None, {}) for port in ports]
-        found = self._client.read(entries, from_hardware=from_hardware)
-        return {port: values_of(known, entry) for port, entry in zip(ports, found, strict=True)}
+        read = self._client.read(entries, from_hardware=from_hardware)
+        found = {port: values_of(known, entry) for port, entry in zip(ports, read, strict=True)}
+        self._departures |= {
+            port: values[_DEPARTURE] % _CLOCK_NS for port, values in found.items() if values.get(_KEPT)
+        }
+        return found
 
     def _write(self, verb: str, port: int, values: dict[str, Any]) -> None:
         try:

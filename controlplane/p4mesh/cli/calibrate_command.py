@@ -31,6 +31,7 @@ _MEASURED = {
     StampKind.SOFTWARE: "Between software time stamps",
     StampKind.PARSER: "Egress parser to first bit received",
 }
+_WITHOUT_WIRES = "Egress parser to first bit sent"
 
 
 def measure_wires(options: RunOptions, as_json: bool = False) -> int:
@@ -39,7 +40,9 @@ def measure_wires(options: RunOptions, as_json: bool = False) -> int:
     rows: tuple[dict[str, Cell], ...] = tuple(
         {column.key: getattr(wire, column.key) for column in COLUMNS} for wire in finished.measured.wires
     )
-    note = f"{_MEASURED[finished.stamps]}, resolution {number_text(finished.resolution_ns)} ns."
+    of_wires = bool(finished.rates)
+    name, measured = ("Wires", _MEASURED[finished.stamps]) if of_wires else ("Departures", _WITHOUT_WIRES)
+    note = f"{measured}, resolution {number_text(finished.resolution_ns)} ns."
     if as_json:
         data = {
             "calibration": str(finished.path),
@@ -51,8 +54,9 @@ def measure_wires(options: RunOptions, as_json: bool = False) -> int:
         return EXIT_OK
     title = f"Rates, latency and jitter of the wires of {finished.topology}, all receivers"
     rates_note = f"{note} Nothing is subtracted. Jitter: RFC 4689."
-    say(table_text(RateAndLatency.table("rates", title, finished.rates, rates_note)))
-    say(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
+    if of_wires:
+        say(table_text(RateAndLatency.table("rates", title, finished.rates, rates_note)))
+    say(table_text(Table("wires", f"{name} of {finished.topology}", COLUMNS, rows, note)))
     known = len(finished.known.wires)
-    say(f"calibration: {finished.path}: {known} wires, {finished.added} of them new")
+    say(f"calibration: {finished.path}: {known} {name.lower()}, {finished.added} of them new")
     return EXIT_OK

@@ -66,7 +66,8 @@ class Progress:
         elif isinstance(event, NotRun):
             self._line(f"{event.test}: not run: {event.reason}")
         elif isinstance(event, WiresMeasured):
-            self._line(f"{event.frame_size_bytes:>5} B  {event.directions} directions measured")
+            measured = f"{event.ports} ports" if event.ports else f"{event.directions} directions"
+            self._line(f"{event.frame_size_bytes:>5} B  {measured} measured")
 
     def _place(self, directory: Path) -> None:
         if self._notice is not None:

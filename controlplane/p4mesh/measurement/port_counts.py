@@ -136,6 +136,9 @@ def _by_port(flows: FlowArrays, rows: Array) -> tuple[list[int], Groups]:
 
 
 def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
+    mac = reading.macs.get(port)
+    if mac is not None and mac.last_departure_ns is not None:
+        return mac.last_departure_ns
     if "controller_departure" not in (reading.records.dtype.names or ()):
         return None
     ticks = int(reading.records["controller_departure"][port])

@@ -104,6 +104,11 @@ class Bed:
         return kind is StampKind.FIRST_BIT or (kind is StampKind.PARSER and self.calibration is not None)
 
     @property
+    def keeps_departures(self) -> bool:
+        """Whether the MAC keeps when a frame leaves, behind the stamp that the frame has from the program."""
+        return self.stamps.kind is StampKind.PARSER and self.stamps_controller_frames
+
+    @property
     def port_numbers(self) -> tuple[int, ...]:
         """Port numbers in configuration order."""
         return tuple(port.number for port in self.ports)

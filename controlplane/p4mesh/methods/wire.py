@@ -1,9 +1,13 @@
-"""Calibration (RFC 8238 4.3): latency over a wire between two tester ports, per frame size."""
+"""Calibration (RFC 8238 4.3): latency over a wire between two tester ports, per frame size.
+
+Where MACs keep when frames leave, the time from the transmit stamp to there needs no wire.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import median
 
 from p4mesh.errors import TargetError
 from p4mesh.measurement.counts import HistogramStats
@@ -14,7 +18,7 @@ from p4mesh.methods.results.latency import merged, summarise
 from p4mesh.methods.results.latency_cells import Circumstances, us
 from p4mesh.methods.results.metrics import transmission_s
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, utilisation_pct
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, rate_at_pct, utilisation_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.calibration import Wire
@@ -25,6 +29,8 @@ LOAD_PCT = decimal("load_pct", "1", "% of line rate", "RFC 8238 4.3", "rate of t
 """Low, so that no frame waits for another one."""
 FRAMES = 1001
 """Odd, so that the median is the latency of a frame."""
+DEPARTURES = 5
+"""Odd, too. Each is a trial of one frame from each port, whose MAC keeps few departures."""
 _MEDIAN = 50.0
 _SETTLE_NS = 100_000_000
 
@@ -60,6 +66,61 @@ def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire
             f"{where}: {result.lost_frames:,} of {result.tx_frames:,} frames were lost", hint="check the cables"
         )
     return tuple(_wire(flow, frame_size_bytes, bed) for flow in result.histograms)
+
+
+def departure_spec(frame_size_bytes: int, bed: Bed) -> TrialSpec:
+    """The trial in which each port sends one frame, of which the MAC keeps when it leaves."""
+    ports = bed.port_numbers
+    stream = Stream(
+        *("departure", frame_size_bytes, Fraction(1000), 1, Pairs(), ports, (*ports[1:], ports[0])),
+        keeps_departures=True,
+        may_be_filtered=True,
+    )
+    learning = Learning(enabled=False)
+    return TrialSpec(f"departure {frame_size_bytes} B", (stream,), NS_PER_MS, learning, _SETTLE_NS, 0, per_flow=True)
+
+
+def departures_of(results: Sequence[TrialResult], frame_size_bytes: int, bed: Bed) -> tuple[Wire, ...]:
+    """Times from the transmit stamp to the first bit; raises TargetError where a trial cannot be trusted or a MAC kept
+    nothing.
+    """
+    times_ns: dict[int, list[int]] = {port: [] for port in bed.port_numbers}
+    for result in results:
+        if not result.status.trusted:
+            raise TargetError(
+                f"{frame_size_bytes} B frames of '{bed.topology}': {result.status.value}: {result.reason}",
+                hint="look at the loop and the ports with p4mesh doctor",
+            )
+        stamped_ns = {flow.tx_port: flow.first_tx_ns for flow in result.flows}
+        for port in result.ports:
+            if port.controller_tx_ns is None:
+                raise TargetError(
+                    f"port {port.port} has not kept when its frame of {frame_size_bytes} B left",
+                    hint="cable tester ports to each other and measure wires instead",
+                )
+            way_ns = port.controller_tx_ns - stamped_ns[port.port]
+            if not 0 <= way_ns < NS_PER_MS:
+                raise TargetError(
+                    f"port {port.port}: by its MAC a frame of {frame_size_bytes} B left {way_ns:,} ns behind its stamp",
+                    hint="the MAC has another clock than the program: measure wires instead",
+                )
+            times_ns[port.port].append(way_ns)
+    return tuple(
+        Wire(
+            tx_port=port,
+            rx_port=None,
+            tx_rate_bps=bed.rate_bps(port),
+            rx_rate_bps=None,
+            frame_size_bytes=frame_size_bytes,
+            median_ns=median(times),
+            median_error_ns=max(times) - min(times),
+            min_ns=min(times),
+            max_ns=max(times),
+            samples=len(times),
+            run=0,
+        )
+        for port, times in times_ns.items()
+    )
 
 
 def rates_and_latency(

@@ -190,7 +190,7 @@ def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bul
     rows = tuple(
         GridRow(
             (
-                *(str(wire[key]) for key in ("tx_port", "rx_port", "frame_size_bytes")),
+                *(str(wire[key] or "-") for key in ("tx_port", "rx_port", "frame_size_bytes")),
                 *(decimals_text(Fraction(wire[key]), 3) for key in keys),
                 number_text(wire["samples"]),
             )

@@ -1,4 +1,4 @@
-"""Measures the wires of a topology and stores them, beside those measured before."""
+"""Measures the wires of a topology, or the MACs of its ports, and stores them beside those measured before."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.chassis.tables import RateAndLatency
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.methods.wire import LOAD_PCT, Pair, rates_and_latency, wire_spec, wires_of
+from p4mesh.methods.wire import (
+    DEPARTURES,
+    LOAD_PCT,
+    Pair,
+    departure_spec,
+    departures_of,
+    rates_and_latency,
+    wire_spec,
+    wires_of,
+)
 from p4mesh.run.checks import parse_frame_sizes
 from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
@@ -43,7 +52,7 @@ class FinishedCalibration:
     added: int
     """Wires that were not in the file before."""
     rates: tuple[RateAndLatency, ...]
-    """Rates, latency and jitter of all wires together, a row per frame size."""
+    """Rates, latency and jitter of all wires together, a row per frame size; empty without wires."""
     stamps: StampKind
     """Events that a latency lies between."""
     resolution_ns: float
@@ -51,6 +60,8 @@ class FinishedCalibration:
 
 def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedCalibration:
     """Measure every wire in both directions and write the file.
+
+    Ports with devices behind them are measured without wires where their MACs keep when frames leave.
 
     Raises a P4MeshError: UsageError for options that cannot be used, TargetError for loss or a trial that cannot be
     trusted, CalibrationError where the file cannot be read or written or contradicts the measurement.
@@ -67,8 +78,8 @@ def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedC
             )
         sizes.append(size)
     load_pct = _load_pct(options.load_pct)
-    pairs = _pairs(topology)
     bed = bed_of(topology, options.target_name)
+    pairs = _pairs(topology, bed)
     if path.is_dir() or not path.parent.is_dir():
         raise CalibrationError(
             f"--out {path}: not a file in an existing directory", hint="name a file such as wires.json"
@@ -79,6 +90,11 @@ def calibrate(options: RunOptions, observer: Observer = unobserved) -> FinishedC
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with opener_of(options.target_name, options.opener)(topology) as measurer:
         for size in sizes:
+            if not pairs:
+                kept = [measurer.measure(departure_spec(size, bed)) for _ in range(DEPARTURES)]
+                wires += departures_of(kept, size, bed)
+                observer(WiresMeasured(size, 0, len(bed.ports)))
+                continue
             trials = []
             for first in range(0, len(pairs), _AT_ONCE):
                 spec = wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct)
@@ -105,9 +121,14 @@ def _load_pct(text: str) -> Fraction:
     return value
 
 
-def _pairs(topology: Topology) -> tuple[Pair, ...]:
-    """Every direction of every wire; raises TopologyError when a port has a device behind it."""
+def _pairs(topology: Topology, bed: Bed) -> tuple[Pair, ...]:
+    """Every direction of every wire; raises TopologyError when a port has a device behind it.
+
+    No pairs: no wire is needed.
+    """
     pairs = []
+    if bed.keeps_departures and not bed.wires:
+        return ()
     for link in topology.links:
         near, far = link.ends
         if near.node != TESTER or far.node != TESTER:

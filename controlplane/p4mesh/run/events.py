@@ -136,10 +136,11 @@ class NotRun:
 
 @dataclass(frozen=True)
 class WiresMeasured:
-    """The wires of a topology are measured with one frame size."""
+    """The wires of a topology are measured with one frame size, or its ports without wires."""
 
     frame_size_bytes: int
     directions: int
+    ports: int = 0
 
 
 Event = (

@@ -78,6 +78,8 @@ class MacCounts:
     """Good frames that were dropped in front of the program."""
     corrupted_received: int | None = None
     """With another payload than :meth:`Target.expect_payload` has said; discarded."""
+    last_departure_ns: int | None = None
+    """When the last of the frames left whose departure the MAC was to keep, by the clock of the program."""
 
     def since(self, before: MacCounts) -> MacCounts:
         """Counts after those of ``before``; of a MAC that was switched off in between, those since then."""
@@ -89,6 +91,7 @@ class MacCounts:
             _difference(self.good_received, before.good_received),
             _difference(self.buffer_full, before.buffer_full),
             _difference(self.corrupted_received, before.corrupted_received),
+            None if self.last_departure_ns == before.last_departure_ns else self.last_departure_ns,
         )
 
 

@@ -182,7 +182,7 @@ class TofinoTarget(Target):
             start_lead_ns=50_000_000,
             scheduling_jitter_ns=1_000_000,
             bad_fcs=switch.bad_fcs,
-            stamps_controller_frames=False,
+            stamps_controller_frames=switch.api == "bfrt" and switch.profile != _PROFILE_IPDV,
             captures_faults=switch.api == "bfrt",
             drops_shown_after_ns=_DROPS_SHOWN_NS if switch.api == "bfrt" else 0,
             counts_seeds=True,
@@ -296,6 +296,7 @@ class BfTofinoTarget(TofinoTarget):
 
     def mac_counts(self) -> dict[int, MacCounts]:
         """Counts of the MACs of the tester ports, as they show in results."""
+        departures = self.ports.last_departures(list(self.devices.values()))
         return {
             number: MacCounts(
                 mac.sent_bad,
@@ -304,6 +305,7 @@ class BfTofinoTarget(TofinoTarget):
                 mac.received_runts,
                 mac.received_good,
                 mac.dropped_buffer_full,
+                last_departure_ns=departures.get(self.devices[number]),
             )
             for number, mac in self.mac_counters(list(self.devices)).items()
         }

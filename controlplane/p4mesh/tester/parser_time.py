@@ -1,11 +1,12 @@
 """States that a parser of a Tofino takes for a frame: one clock each, which must not be more than its time on the wire.
 
-The states are those that the compiler makes of both parsers for Tofino 2 (``p4mesh.bfa``; the longest paths are in its
-``parser.characterize.log``): three in front of the first header, one for a header, two for IPv6, and one for the
-signature; in egress four in front and none for it. The ingress parser for Tofino 1 takes no more and is reckoned alike.
-Its egress parser takes one more for extension headers of 16 bytes or more, and one where it has parsed less than 65
-bytes, which it reads at least. The rule of the compiler is used: a parser serves 100 Gbit/s, and a frame occupies its
-bytes, 8 of preamble and 1 of gap, because a device may send with the shortest gap there is.
+The states are those that the compiler makes of both parsers for Tofino 2 with IPDV (``p4mesh.bfa``; the longest paths
+are in its ``parser.characterize.log``): three in front of the first header, one for a header, two for IPv6, and one for
+the signature; in egress four in front and none for it. Egress of the other program for Tofino 2 takes one less, the
+ingress parser for Tofino 1 no more: both are reckoned alike. Egress of Tofino 1 takes one more for extension headers of
+16 bytes or more, and one where it has parsed less than 65 bytes, which it reads at least. The rule of the compiler is
+used: a parser serves 100 Gbit/s, and a frame occupies its bytes, 8 of preamble and 1 of gap, because a device may send
+with the shortest gap there is.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from p4mesh.tester.halves import PASSES_PER_CELL, SHORTEST_PACKET_OUT_BYTES, rec
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import READ_TICKS
 from p4mesh.tester.switch_client import SwitchClient
+from p4mesh.traffic.stream import Stream
 
 _LOOP_PORTS = "TesterIngressParser.loop_ports"
 _WINDOW_CELLS = 64
@@ -65,6 +66,12 @@ class TofinoDataPlane(DataPlane, ABC):
                     hint="leave tester.tofino.front_loops and inner_loops out, or use BF Runtime or a P4Runtime "
                     "server with ValueSetEntry",
                 ) from None
+
+    def _seed_fields_of(self, stream: Stream) -> dict[str, int]:
+        fields = super()._seed_fields_of(stream)
+        if stream.keeps_departures:
+            fields["flags"] |= self._contract["STAMP_SENT"]
+        return fields
 
     def configure(self, plan: Plan, run: int) -> None:
         """Install a plan; raise UnsupportedError for frames that the program cannot send.

@@ -115,6 +115,8 @@ class Stream:
     """Every frame leaves with a frame check sequence that does not fit; only where the port can do it."""
     multicast_group: str = field(init=False, repr=False, compare=False, default=USUAL_GROUP)
     """First group of the pattern ``multicast``; a part of what is stored of every stream."""
+    keeps_departures: bool = field(default=False, metadata={"stored": "if set"})
+    """The MAC keeps when its last frames leave; only where it can (:attr:`Bed.keeps_departures`)."""
     may_be_filtered: bool = False
     """The device is meant to drop these frames, or another stream goes to the same addresses: learning is verified
     without them."""

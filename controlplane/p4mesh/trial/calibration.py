@@ -1,7 +1,8 @@
 """Holds the latency over wires: the tester's own part of every latency (RFC 8238 4.3).
 
 A wire joins two tester ports without a device. Its latency, per ordered pair of ports, line rates and frame size, is
-shown beside latencies of devices and subtracted only where a table says so.
+shown beside latencies of devices and subtracted only where a table says so. Where MACs keep when a frame leaves, the
+time from its stamp to there stands for the wires of a transmit port to all receivers.
 """
 
 from __future__ import annotations
@@ -43,13 +44,15 @@ class Wire:
     """Latency over one wire in one direction, first bit sent to first bit received, for one frame size."""
 
     tx_port: _Port
-    rx_port: _Port
+    rx_port: _Port | None
+    """None: no wire; the latency is that from the transmit stamp to the first bit, as the MAC has kept it."""
     tx_rate_bps: _Rate
-    rx_rate_bps: _Rate
+    rx_rate_bps: _Rate | None
     frame_size_bytes: Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]
     median_ns: _Latency
     median_error_ns: _Latency
-    """Half the bin of the histogram that the median was read from; 0 when all frames took the same time."""
+    """Half the bin of the histogram that the median was read from, or the spread of the times of the MAC; 0 when all
+    frames took the same time."""
     min_ns: _Latency
     max_ns: _Latency
     samples: Annotated[int, Meta(ge=1, le=2**63 - 1)]
@@ -58,12 +61,13 @@ class Wire:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Key of a wire: transmit port, receive port, frame size."""
-        return self.tx_port, self.rx_port, self.frame_size_bytes
+        """Key of a wire: transmit port, receive port or 0, frame size."""
+        return self.tx_port, self.rx_port or 0, self.frame_size_bytes
 
     def __str__(self) -> str:
         """Name of the wire in messages."""
-        return f"ports {self.tx_port} -> {self.rx_port}, {self.frame_size_bytes} B"
+        ports = f"ports {self.tx_port} -> {self.rx_port}" if self.rx_port else f"port {self.tx_port}"
+        return f"{ports}, {self.frame_size_bytes} B"
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,9 @@ class Calibration:
         return {wire.place: wire for wire in self.wires}
 
     def wire(self, tx_port: int, rx_port: int, frame_size_bytes: FrameSize) -> Wire:
-        """A measured wire; raises KeyError for one that :meth:`require` has not confirmed."""
-        return self._by_place[tx_port, rx_port, frame_size_bytes]
+        """A measured wire, or the transmit port alone; raises KeyError where :meth:`require` has confirmed neither."""
+        found = self._by_place.get((tx_port, rx_port, frame_size_bytes))
+        return found or self._by_place[tx_port, 0, frame_size_bytes]
 
     def require(
         self,
@@ -97,11 +102,11 @@ class Calibration:
                 hint=f"measure wires with: p4mesh calibrate --target {target}",
             )
         sizes = tuple(frame_sizes_bytes)
-        by_pair: dict[tuple[int, int], list[Wire]] = {}
+        by_pair: dict[tuple[int, int | None], list[Wire]] = {}
         for wire in self.wires:
             by_pair.setdefault((wire.tx_port, wire.rx_port), []).append(wire)
         for tx_port, rx_port in pairs:
-            known = by_pair.get((tx_port, rx_port))
+            known = [*by_pair.get((tx_port, rx_port), ()), *by_pair.get((tx_port, None), ())]
             if not known:
                 raise CalibrationError(
                     f"{source}: no wire from port {tx_port} to port {rx_port} was measured",
@@ -109,9 +114,9 @@ class Calibration:
                 )
             rates = rate_bps_of[tx_port], rate_bps_of[rx_port]
             for wire in known:
-                if (wire.tx_rate_bps, wire.rx_rate_bps) != rates:
+                if (wire.tx_rate_bps, wire.rx_rate_bps or rates[1]) != rates:
                     raise CalibrationError(
-                        f"{source}: {wire} was measured at {wire.tx_rate_bps} -> {wire.rx_rate_bps} bit/s, "
+                        f"{source}: {wire} was measured at {wire.tx_rate_bps} -> {wire.rx_rate_bps or rates[1]} bit/s, "
                         f"the run is at {rates[0]} -> {rates[1]} bit/s",
                         hint="measure the wire at the rates of the run, into another file",
                     )
@@ -155,8 +160,9 @@ class Calibration:
         return Calibration((*self.runs, *other.runs), tuple(wires))
 
 
-def _rates(wire: Wire) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (wire.tx_port, wire.tx_rate_bps), (wire.rx_port, wire.rx_rate_bps)
+def _rates(wire: Wire) -> list[tuple[int, int]]:
+    both = (wire.tx_port, wire.tx_rate_bps), (wire.rx_port, wire.rx_rate_bps)
+    return [(port, rate) for port, rate in both if port is not None and rate is not None]
 
 
 def _agree(before: Wire, now: Wire, run: CalibrationRun) -> bool:

@@ -223,6 +223,21 @@ def test_a_wire_between_ports_of_two_speeds_is_for_a_run_in_its_direction() -> N
         known.require("wires.json", "sim", [(2, 1)], {1: 10**9, 2: 10**10}, (64,))
 
 
+def test_a_port_that_was_measured_without_wires_has_its_time_towards_all_others() -> None:
+    """Port 1 takes 300 ns to the line; the wire to port 2, of 310 ns, takes precedence."""
+    run = CalibrationRun("cables", "0" * 64, "tofino", 1.0, "2030-01-01", "1")
+    port = Wire(1, None, 10**9, None, 64, 300.0, 2.0, 299.0, 301.0, 5, 0)
+    wire = Wire(1, 2, 10**9, 10**10, 64, 310.0, 1.0, 310.0, 310.0, 1, 0)
+    known = Calibration((run,), (port,)).joined(Calibration((run,), (wire,)), "wires.json")
+    rates = {1: 10**9, 2: 10**10, 3: 10**10}
+    known.require("wires.json", "tofino", [(1, 2), (1, 3)], rates, (64,))
+    assert [known.wire(1, receiver, 64) for receiver in (2, 3)] == [replace(wire, run=1), port]
+    with pytest.raises(CalibrationError, match="port 1, 64 B was measured at 1000000000 -> 10000000000 bit/s"):
+        known.require("wires.json", "tofino", [(1, 3)], rates | {1: 10**8}, (64,))
+    with pytest.raises(CalibrationError, match="port 1, 64 B took 300 ns before, now 310 ns"):
+        known.joined(Calibration((run,), (replace(port, median_ns=310.0),)), "wires.json")
+
+
 def test_wires_of_another_target_are_not_joined(workplace: Path) -> None:
     measure()
     with pytest.raises(P4MeshError) as raised:

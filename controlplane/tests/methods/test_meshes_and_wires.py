@@ -10,11 +10,11 @@ import pytest
 from support.beds import make_bed
 
 from p4mesh.errors import TargetError
-from p4mesh.measurement.counts import HistogramStats, LatencyStats, PortCounts, Transient
+from p4mesh.measurement.counts import FlowCounts, HistogramStats, LatencyStats, PortCounts, Transient
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, theoretical_fps, trial_spec
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
-from p4mesh.methods.wire import rates_and_latency, wire_spec, wires_of
+from p4mesh.methods.wire import departure_spec, departures_of, rates_and_latency, wire_spec, wires_of
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.calibration import Wire
@@ -135,6 +135,37 @@ def test_the_latency_of_a_wire_is_its_median_with_the_error_of_a_longer_measurem
     )
     with pytest.raises(TargetError, match="1 of 1,001 frames were lost"):
         wires_of(replace(measured, lost_frames=1, tx_frames=1001), 64, BED)
+
+
+def departures(*left_ns: int | None) -> TrialResult:
+    """Each port sends one frame, stamped at 1,000 ns, which its MAC says has left so much later."""
+    ports = range(1, len(left_ns) + 1)
+    flows = tuple(FlowCounts("departure", port, 3 - port, 1, 0, first_tx_ns=1_000) for port in ports)
+    kept = zip(ports, left_ns, strict=True)
+    counts = tuple(PortCounts(port, controller_tx_ns=None if ns is None else 1_000 + ns) for port, ns in kept)
+    return replace(PASSED, flows=flows, ports=counts)
+
+
+def test_the_time_to_the_line_of_a_port_is_the_median_of_what_its_mac_has_kept() -> None:
+    results = [departures(*left_ns) for left_ns in ((300, 410), (302, 400), (301, 430))]
+    assert departures_of(results, 64, BED) == (
+        Wire(1, None, 10**9, None, 64, 301, 2, 300, 302, 3, 0),
+        Wire(2, None, 10**9, None, 64, 410, 30, 400, 430, 3, 0),
+    )
+    for left_ns, message in (
+        (None, "port 2 has not kept when its frame of 64 B left"),
+        (-1, "port 2: by its MAC a frame of 64 B left -1 ns behind its stamp"),
+        (1_000_000, "port 2: by its MAC a frame of 64 B left 1,000,000 ns behind its stamp"),
+    ):
+        with pytest.raises(TargetError, match=message):
+            departures_of([departures(300, left_ns)], 64, BED)
+    with pytest.raises(TargetError, match="64 B frames of 'fake': INVALID: late"):
+        departures_of([replace(departures(1, 1), status=Verdict.INVALID, reason="late")], 64, BED)
+
+
+def test_one_frame_of_each_port_is_sent_whose_departure_its_mac_keeps() -> None:
+    (stream,) = departure_spec(64, BED).streams
+    assert (stream.tx_ports, stream.rx_ports, stream.frame_count, stream.keeps_departures) == ((1, 2), (2, 1), 1, True)
 
 
 def test_rates_of_wires_add_up_and_their_latencies_are_those_of_all_frames() -> None:

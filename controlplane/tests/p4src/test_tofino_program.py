@@ -178,7 +178,7 @@ def test_codes_are_those_of_v1model() -> None:
     assert len(set(fields)) == len(fields), "fields of v1model alone have numbers of their own"
 
 
-def assembly_of(drop_ctl: str, mirror_type: str = "B2(0..2)") -> str:
+def assembly_of(drop_ctl: str, mirror_type: str = "B2(0..2)", capture: str = "B19(2)") -> str:
     """The parts of an assembly that say what is in which container; ``drop_ctl`` is that of egress."""
     return f"""
 phv ingress:
@@ -187,6 +187,7 @@ phv ingress:
 phv egress:
   random_value: {{  stage 5..6: W16 }}
   small: {{  stage 5..6: B17(0..3) }}
+  eg_intr_md_for_oport.capture_tstamp_on_tx: {{  stage 1..12: {capture} }}
   eg_intr_md_for_dprsr.drop_ctl: {{  stage 12: {drop_ctl} }}
   context_json:
     W16:
@@ -196,6 +197,7 @@ deparser ingress:
   mirror:
     select: {mirror_type}  # bit[2..0]: ingress::ig_intr_md_for_dprsr.mirror_type
 deparser egress:
+  capture_tx_ts: {capture}  # bit[2]: egress::eg_intr_md_for_oport.capture_tstamp_on_tx
   drop_ctl: {drop_ctl}  # egress::eg_intr_md_for_dprsr.drop_ctl
 stage 0 ingress:
 """
@@ -206,6 +208,8 @@ def test_a_drop_or_a_mirror_that_shares_its_bits_fails_the_build(script: ModuleT
         script.verdicts_of(assembly_of("W16(0..2)"))
     with pytest.raises(SystemExit, match=r"mirror_type of ingress shares its container with meta.queue"):
         script.verdicts_of(assembly_of("B17(4..6)", "B5(0..2)"))
+    with pytest.raises(SystemExit, match="capture_tstamp_on_tx of egress shares its container with small"):
+        script.verdicts_of(assembly_of("B17(4..6)", capture="B17(3)"))
     found = script.verdicts_of(assembly_of("B17(4..6)"))
     assert found["mirror_type of ingress"] == {"bits": ["B2", 0, 2], "if": [], "shared_with": []}
     assert found["drop_ctl of ingress"] == {"bits": ["B5", 3, 5], "if": [], "shared_with": []}

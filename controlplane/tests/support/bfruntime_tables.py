@@ -92,6 +92,9 @@ def fixed_tables(family: str = "tf1", more_loopback: tuple[str, ...] = ()) -> by
                         _field(12, "$RX_PAUSE_FRAME_EN", "bool"),
                         _field(25, "$PORT_UP", "bool", read_only=True),
                         _field(26, "$PORT_NAME", "string", read_only=True),
+                        _field(30, "$TIMESTAMP_1588_VALID", "bool", read_only=True),
+                        _field(31, "$TIMESTAMP_1588_VALUE", "uint64", read_only=True),
+                        _field(32, "$TIMESTAMP_1588_ID", "uint32", read_only=True),
                     ],
                 ),
                 _table(

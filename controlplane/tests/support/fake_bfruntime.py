@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from concurrent import futures
 from dataclasses import dataclass
@@ -39,6 +39,8 @@ from p4mesh.bfruntime import messages
 from p4mesh.p4runtime.stubs import rpc_status
 
 OK = 0
+DEPARTURES_KEPT = 4
+"""By a MAC, of those that have not been read."""
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 _PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
 _ANSWERED = {"BF_FEC_TYP_FIRECODE": "BF_FEC_TYP_FC"}
@@ -97,6 +99,8 @@ class FakeBfSwitchd(TofinoChip):
         self.program = program
         self.ports: dict[int, dict[str, Any]] = {}
         """Fields of ``$PORT`` by device port."""
+        self.departures: dict[int, deque[int]] = defaultdict(deque)
+        """Times that the MACs keep, by device port; each reading of ``$PORT`` takes the oldest."""
         self.dark: set[int] = set()
         """Ports that get no link."""
         self.statistics: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -350,6 +354,16 @@ class FakeBfSwitchd(TofinoChip):
         self.ports[port] |= {name: _ANSWERED.get(value, value) for name, value in values.items()}
         self.set_link(port, bool(self.ports[port].get("$PORT_ENABLE")) and port not in self.dark)
 
+    def keep_departure(self, port: int, time: int) -> None:
+        """Let the MAC of a port keep a time, if it has room."""
+        if len(self.departures[port]) < DEPARTURES_KEPT:
+            self.departures[port].append(time)
+
+    def _port_values(self, port: int) -> dict[str, Any]:
+        kept = self.departures[port]
+        time = {"$TIMESTAMP_1588_VALID": bool(kept), "$TIMESTAMP_1588_VALUE": kept.popleft() if kept else 0}
+        return self.ports[port] | time
+
     def _key_values(self, name: str, place: bytes) -> dict[str, Any]:
         message = messages.TableEntry(table_id=self._number(name))
         message.key.ParseFromString(place)
@@ -383,7 +397,7 @@ class FakeBfSwitchd(TofinoChip):
                 found = answer.entities.add().table_entry
                 found.table_id = asked.table_id
                 found.key.fields.add(field_id=1).exact.value = port.to_bytes(4, "big")
-                put(found, table, self.ports[port])
+                put(found, table, self._port_values(port))
             for place in self._entries[name]:
                 found = answer.entities.add().table_entry
                 found.table_id = asked.table_id
@@ -400,7 +414,8 @@ class FakeBfSwitchd(TofinoChip):
             port = key["$DEV_PORT"]
             if port not in self.ports:
                 raise Refused(NOT_FOUND, f"Entry not found in table:{name}")
-            values = self.ports[port] if name == _PORT else self._statistics_of(port, asked.table_flags.from_hw)
+            from_hw = asked.table_flags.from_hw
+            values = self._port_values(port) if name == _PORT else self._statistics_of(port, from_hw)
             found = answer.entities.add().table_entry
             found.CopyFrom(asked)
             put(found, table, values)

@@ -22,20 +22,35 @@ _LOWEST = 1 << 30
 _UNLIMITED = 0xFFFF
 
 
+def mac_ns(frame_bytes: int) -> int:
+    """Time from the egress parser to the first bit of a frame without FCS, a formula."""
+    return 300 + frame_bytes // 4
+
+
 class InterpretedSwitchd(FakeBfSwitchd):
     """The switch; ``device`` is cabled to its ports, and gets the number of each frame on its port."""
 
-    def __init__(self, device: Device, program: bytes, *, chip: Kind = TOFINO_1, name: str = "tofino1") -> None:
+    def __init__(
+        self,
+        device: Device,
+        program: bytes,
+        *,
+        chip: Kind = TOFINO_1,
+        name: str = "tofino1",
+        sends_at_once: bool = True,
+    ) -> None:
         super().__init__(device, program, chip=chip)
         tables = [
             table["name"].removeprefix(_PIPE)
             for table in self._tables.values()
             if table["table_type"] == "MatchAction_Direct"
         ]
-        self._runs = InterpretedChip(name, tables, chip.pipes, self._forwarded)
+        self._runs = InterpretedChip(name, tables, chip.pipes, self._forwarded, sends_at_once=sends_at_once)
         self._pipe = self._runs.pipe
         self._pipe.groups = self.groups
         self._sent_by: dict[int, int] = {}
+        self.sent: list[Sent] = []
+        """All frames that have left its ports."""
 
     def __enter__(self) -> InterpretedSwitchd:
         super().__enter__()
@@ -48,6 +63,19 @@ class InterpretedSwitchd(FakeBfSwitchd):
         if len(frame) < 60:
             self.faults.append(f"a frame of {len(frame)} bytes on the CPU interface")
         self._runs.from_cpu(frame)
+        self._hand_over()
+
+    @property
+    def now_ns(self) -> int:
+        """Time of the chip."""
+        return self._pipe.now
+
+    def wait(self, ticks: int) -> None:
+        """Let time pass, where streams are not sent at once."""
+        self._runs.wait(ticks)
+        self._hand_over()
+
+    def _hand_over(self) -> None:
         for report in self._runs.reports:
             self._frames.put(report)
         self._runs.reports.clear()
@@ -56,6 +84,9 @@ class InterpretedSwitchd(FakeBfSwitchd):
         """Arrivals of a frame that the device forwards."""
         if not self.ports.get(sent.port, {}).get("$PORT_UP"):
             return ()
+        self.sent.append(sent)
+        if sent.departure_kept:
+            self.keep_departure(sent.port, sent.at + mac_ns(len(sent.frame)))
         number = self._sent_by.get(sent.port, 0)
         self._sent_by[sent.port] = number + 1
         arrivals = self.device(sent.port, sent.frame[:6], number)

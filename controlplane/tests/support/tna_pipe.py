@@ -41,7 +41,7 @@ struct ingress_intrinsic_metadata_for_tm_t { bit<9> ucast_egress_port; bit<16> m
 header egress_intrinsic_metadata_t { bit<9> egress_port; bit<16> egress_rid; }
 struct egress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
 struct egress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
-struct egress_intrinsic_metadata_for_output_port_t { bit<1> unused; }
+struct egress_intrinsic_metadata_for_output_port_t { bit<1> capture_tstamp_on_tx; }
 typedef bit<5> QueueId_t;
 typedef bit<3> MirrorType_t;
 typedef bit<10> MirrorId_t;
@@ -66,6 +66,8 @@ class Sent:
     at: int
     """When it was in the egress parser."""
     frame: bytes
+    departure_kept: bool = False
+    """Whether the MAC was asked to keep when it leaves."""
 
 
 class _Gress:
@@ -242,4 +244,5 @@ class TnaPipe:
         elif port == self.cpu:
             self.to_controller.append(left)
         else:
-            self.sent.append(Sent(port, at, left))
+            kept = others["egress_intrinsic_metadata_for_output_port_t"].values()["capture_tstamp_on_tx"]
+            self.sent.append(Sent(port, at, left, bool(kept)))

@@ -26,6 +26,9 @@ MS = 10**6
 DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
 """Tester ports 1 and 2 are in pipe 0, 3 and 4 in pipe 1."""
 PORTS_OF_TOFINO_2 = {1: 8, 2: 16, 3: 136, 4: 400}
+GROUPS = bytes.fromhex("01005e")
+IGMPV3_ROUTERS = bytes.fromhex("01005e000016")
+"""Address of reports, 224.0.0.22."""
 STATIONS = {station_mac(number): number for number in DEVICE_PORTS}
 FAR_LOOP = LOOP + 128
 TESTER_PORTS = {device: number for number, device in DEVICE_PORTS.items()}

@@ -211,10 +211,13 @@ def test_a_port_obeys_pause_frames_where_the_topology_says_so(monkeypatch: pytes
 def test_a_switch_whose_ports_cannot_obey_pause_frames_says_so_where_one_has_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Goal: without the fields ports are set up once, and touched no more; only RFC 2889 5.5 needs them."""
+    """Goal: without the fields ports are set up once, and touched no more; only RFC 2889 5.5 needs them.
+
+    The oldest of these SDEs have no departures of the MAC either.
+    """
     without = json.loads(fixed_tables())
     table = next(table for table in without["tables"] if table["name"] == "$PORT")
-    table["data"] = [field for field in table["data"] if "PAUSE" not in field["singleton"]["name"]]
+    table["data"] = [field for field in table["data"] if not re.search("PAUSE|1588", field["singleton"]["name"])]
     monkeypatch.setattr("support.fake_bfruntime.fixed_tables", lambda *_: json.dumps(without).encode())
     with switch_of_chip(monkeypatch, switch()) as chip:
         measured(chip, mesh())
@@ -344,6 +347,22 @@ def test_what_the_mac_discards_is_in_the_result(monkeypatch: pytest.MonkeyPatch)
             result = measurer.measure(replace(mesh(), streams=(stream,)))
     counted = {port.port: (port.bad_fcs_frames, port.pause_frames, port.runt_frames) for port in result.ports}
     assert counted == {1: (0, 0, 0), 2: (0, 0, 0), 3: (10, 20, 70), 4: (0, 0, 0)}
+
+
+def test_the_last_departure_that_a_mac_has_kept_is_told_once(fake: FakeBfSwitchd) -> None:
+    """Goal: looks at links, which take a kept time away, lose none; times have 48 bits, as stamps of the program."""
+    with open_measurer(bfrt_topology(fake.address), "tofino") as measurer:
+        target = measurer.tester.target
+        assert {counts.last_departure_ns for counts in target.mac_counts().values()} == {None}
+        for time in (700, 800, (1 << 48) + 900):
+            fake.keep_departure(128, time)
+        fake.keep_departure(132, 1_000)
+        target.links()
+        before = target.mac_counts()
+        assert [before[port].last_departure_ns for port in (1, 2, 3, 4)] == [None, None, 900, 1_000]
+        fake.keep_departure(132, 1_100)
+        now = target.mac_counts()
+        assert [now[port].since(before[port]).last_departure_ns for port in (1, 2, 3, 4)] == [None, None, None, 1_100]
 
 
 def test_streams_circulate_in_front_ports_that_the_parser_is_told(fake: FakeBfSwitchd) -> None:

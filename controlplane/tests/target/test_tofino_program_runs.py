@@ -25,6 +25,8 @@ from support.tofino_beds import (
     CHIPS,
     DEVICE_PORTS,
     FRONT_LOOP,
+    GROUPS,
+    IGMPV3_ROUTERS,
     LATENCY_NS,
     MS,
     PORTS_OF_TOFINO_2,
@@ -76,9 +78,6 @@ from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
 
 BROADCAST = b"\xff" * 6
-GROUPS = bytes.fromhex("01005e")
-IGMPV3_ROUTERS = bytes.fromhex("01005e000016")
-"""Address of reports, 224.0.0.22."""
 Running = Callable[..., AbstractContextManager[InterpretedSwitchd]]
 PROFILES = {
     "tofino2_ipdv": (TOFINO_2, PORTS_OF_TOFINO_2, partial(tofino_2_topology, loops=f"{FRONT_LOOP}, profile: ipdv"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,10 +20,12 @@ from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
 from snappi import otg_pb2 as pb2
 from support.fake_bfruntime import TOFINO_2
-from support.interpreted_switchd import InterpretedSwitchd
+from support.interpreted_switchd import InterpretedSwitchd, mac_ns
 from support.otg import add_flow, two_ports
 from support.tofino_beds import (
     CHIPS,
+    GROUPS,
+    IGMPV3_ROUTERS,
     LATENCY_NS,
     PORTS_OF_TOFINO_2,
     bfrt_text,
@@ -99,6 +102,60 @@ def test_messages_to_one_port_are_counted_by_the_profile_for_it(
     inputs = list(csv.DictReader((tmp_path / "run" / "inputs.csv").open()))
     names = ("port", "lost_frames", "messages", "complete_messages", "damaged_messages_min", "damaged_messages_max")
     assert [[row[name] for name in names] for row in inputs] == [[port, "2", "3", "2", "1", "1"] for port in "13"]
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_the_time_from_the_stamp_to_the_line_is_measured_without_wires(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Goal: the formula of the MAC for each port and size."""
+    kind, devices, topology = CHIPS[name]
+    program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
+
+    def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [] if mac[0] & 1 else switch(devices=devices)(port, mac, number)
+
+    with chip_of(monkeypatch, device, program=program, chip=kind, name=name) as chip:
+        (tmp_path / "bed.yaml").write_text(topology(chip.address).text)
+        words = ["calibrate", "--topology", str(tmp_path / "bed.yaml"), "--target", "tofino", "--sizes", "128,256"]
+        assert main([*words, "--out", str(tmp_path / "macs.json")]) == 0
+    assert chip.faults == []
+    stored = json.loads((tmp_path / "macs.json").read_text())["wires"]
+    found = {(wire["tx_port"], wire["frame_size_bytes"]): wire for wire in stored}
+    assert found.keys() == {(port, size) for port in devices for size in (128, 256)}
+    for (_, size), wire in found.items():
+        assert (wire["median_ns"], wire["median_error_ns"], wire["samples"]) == (mac_ns(size - 4), 0, 5)
+        assert wire["rx_port"] is None
+
+
+def test_group_join_delay_is_that_of_the_report_on_the_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Goal: a frame of the group leaves each microsecond, and the first one behind a report comes LATENCY_NS later."""
+    members: set[int] = set()
+
+    def device(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        if mac == IGMPV3_ROUTERS:
+            members.add(port)
+        return [(member, LATENCY_NS) for member in sorted(members - {port})] if mac.startswith(GROUPS) else []
+
+    with chip_of(monkeypatch, device, sends_at_once=False) as chip:
+        monkeypatch.setattr(TofinoTarget, "now_ps", property(lambda _: chip.now_ns * 1000))
+        monkeypatch.setattr(TofinoTarget, "wait", lambda _, duration_ns, __: chip.wait(int(duration_ns)))
+        monkeypatch.setattr(
+            TofinoTarget, "wait_for_packet_in", lambda _, duration_ps, __: chip.wait(max(1, duration_ps // 1000))
+        )
+        (tmp_path / "wedge.yaml").write_text(bfrt_text(chip.address))
+        words = ["run", "rfc3918.join_delay", "--topology", str(tmp_path / "wedge.yaml"), "--target", "tofino"]
+        words += ["--sizes", "128", "--ports", "1,2", "--out", str(tmp_path / "run")]
+        settings = ("stream_fps=1000000", "traffic_first_ms=0.02", "delay_limit_ms=0.02", "settle_ms=1")
+        assert main(words + [part for setting in settings for part in ("--set", setting)]) == 0
+    assert chip.faults == []
+    (row,) = csv.DictReader((tmp_path / "run" / "delay.csv").open())
+    report = next(sent for sent in chip.sent if sent.frame.startswith(IGMPV3_ROUTERS))
+    of_group = [sent for sent in chip.sent if sent.frame.startswith(GROUPS) and sent.port == 0]
+    assert report.departure_kept and not any(sent.departure_kept for sent in of_group)
+    behind = next(sent.at for sent in of_group if sent.at > report.at)
+    told = report.at + mac_ns(len(report.frame)) + 8 * 64 / 100
+    assert (row["port"], float(row["delay_us"]) * 1000) == ("2", pytest.approx(behind + LATENCY_NS - told))
 
 
 @pytest.mark.parametrize("name", ["tofino1", "tofino2"])

@@ -108,7 +108,8 @@ def calibration_table(
         name,
         "Calibration: latency over the wire",
         rows,
-        f"Calibrated = raw - median over the wire, which contains one cable. Wires: {runs}.",
+        "Calibrated = raw - median over the wire, which contains one cable, or from the stamp of the transmit port to "
+        f"its first bit where no wire was measured. Measured: {runs}.",
         columns=(*where, *CalibrationCells.columns()),
         keys=(*keys, fields.TX_PORT, fields.RX_PORT),
         detail=len(rows) > _LONGEST_TABLE,

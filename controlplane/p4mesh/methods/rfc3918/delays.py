@@ -113,7 +113,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         if not bed.stamps_controller_frames:
             raise UnsupportedError(
                 f"{self.name} is not supported on {bed.target}: its program does not keep when a report leaves",
-                hint="use --target sim, live or bmv2",
+                hint="use --target sim, live or bmv2, or a Tofino with BF Runtime and without a profile",
             )
         setup = self._setup(bed, parameters)
         setup.check(self.name, 2 if self._method(parameters) == METHOD_B else 1)
@@ -199,7 +199,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
             stamp_ns, flow = stamps.get(port), flows.get(port)
             if status.trusted:
                 if stamp_ns is None or flow is None:
-                    status, reason = Verdict.INVALID, f"port {port} has not sent its report"
+                    status, reason = Verdict.INVALID, f"when port {port} sent its report was not kept"
                 else:
                     told_ns = stamp_ns + serialization_ns(report_bytes(setup.version), setup.bed.rate_bps(port))
                     delay_ns, reason = self._delay_ns(setup, size, flow, told_ns)
