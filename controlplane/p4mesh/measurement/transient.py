@@ -8,7 +8,7 @@ of a moment between two counts of the frames sent. By how much frames may leave 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +24,10 @@ FEWEST_READINGS = _LEAST_WINDOWS + 1
 """Readings of a trial that tell: there may be a transient in front of the steady part."""
 _OF_STEPS = 1.05
 """Standard deviation in medians of the differences of neighbours: 1 / (0.674 * sqrt(2))."""
-_OF_RATE = 2
-"""Standard deviations in the error of a rate (95 %)."""
+_OF_RATE = 2.4
+"""Standard deviations in the error of a rate (95 %), which are those of some eight windows."""
+_OF_CUTS = 8
+"""Largest sum of squares that the limits of windows leave of a port whose frames come evenly."""
 _OF_A_PORT = 2
 """Frames by which a window of a port may be longer than its part of the trial: one at each end."""
 _FEWEST_SEEN = 5
@@ -121,12 +123,18 @@ class _Windows:
         found: Array = len(self.frames) + (_DEVIATIONS + 1) * np.sqrt(parts * rate * self.lost_share) + unsure * rate
         return found
 
-    def varied(self, first: int) -> int:
-        """Frames from window ``first`` on that the next trial may have more or less, as these windows differ."""
-        frames, parts, _ = (part[0, first:] for part in self._of_all_ports())
-        left = frames - parts * frames.sum() / parts.sum()
-        most = round(_OF_RATE * float(np.sqrt((left**2).sum() * len(left) / (len(left) - 1))))
-        return most if most > len(self.frames) else 0
+    def varied(self, first: int, damaged: int = 0) -> int:
+        """Frames from window ``first`` on that the next trial may have more or less, as these windows differ.
+
+        Ports may vary together, or each by itself; at least as chance has it that so many came ``damaged``.
+        """
+        frames, parts = self.frames[:, first:], self.parts[:, first:]
+        left = frames - parts * (frames.sum(axis=1) / parts.sum(axis=1))[:, None]
+        together = (left.sum(axis=0) ** 2).sum() - _OF_CUTS * len(left) ** 2
+        apart = ((left**2).sum(axis=1) - _OF_CUTS).clip(0).sum()
+        count = frames.shape[1]
+        variance = max(together, apart) * count / (count - 1)
+        return round(_OF_RATE * float(np.sqrt(max(variance, damaged))))
 
     def unevenly(self, first: int, uneven: float) -> int:
         """Frames from window ``first`` on that may be of a transient, as frames leave unevenly by a part of the trial.
@@ -166,16 +174,20 @@ def transient(
         return None
     parts = np.array([(uneven or {}).get(port.port, 0.0) for port in receivers])
     windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, parts)
+    # Behind a full queue, windows tell how much is chance, and damaged frames; losses do not: the queue makes some.
+    queued, damaged = any(late.values()), _damaged(receivers)
     of_all = float(_mean_of_ports(parts, windows.frames.sum(axis=1)))
     count = windows.frames.shape[1]
-    first = next((place for place in range(count - 1) if not windows.above(place)), count - 1)
-    if not varies and not windows.alike(first, unevenly=of_all > 0):
+    first = next((place for place in range(count - 1) if not windows.above(place)), count - 1) if lost_share else 0
+    if lost_share and not varies and not windows.alike(first, unevenly=of_all > 0):
         if of_all:
             return UNKNOWN, tuple(ports)
-        return (Transient(readings[-1].time_ns, over=False, frames=0), tuple(ports)) if windows.falls(first) else None
+        if windows.falls(first):
+            return Transient(readings[-1].time_ns, over=False, frames=0), tuple(ports)
+        return (Transient(0, True, 0, windows.varied(0, damaged)), tuple(ports)) if queued else None
     if count - first < _LEAST_WINDOWS:
         return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
-    hidden = max(windows.hidden(first), windows.varied(first) if varies else 0)
+    hidden = max(windows.hidden(first), windows.varied(first, damaged) if varies or queued else 0)
     unsure = windows.unevenly(first, of_all) if of_all else 0
     hidden += unsure
     if not first:
@@ -189,6 +201,13 @@ def _mean_of_ports(parts: Array, frames: Array) -> Array:
     """Parts of a trial by port (rows), weighted by the frames of the ports."""
     found: Array = frames @ parts / max(1, frames.sum())
     return found
+
+
+def _damaged(ports: Iterable[PortCounts]) -> int:
+    """Frames that came and were none of the test any more."""
+    return sum(
+        port.damaged_frames + port.foreign_frames + port.corrupted_frames + (port.bad_fcs_frames or 0) for port in ports
+    )
 
 
 def _with(port: PortCounts, early: float, late: int) -> PortCounts:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from p4mesh.measurement.counts import PortCounts, Transient
-from p4mesh.measurement.transient import PortReading, _late_frames, _Windows, _windows, transient
+from p4mesh.measurement.transient import PortReading, _damaged, _late_frames, _Windows, _windows, transient
 
 DURATION_NS = 8_000_000
 SENT = 1000
@@ -128,12 +128,12 @@ def test_frames_that_a_reading_may_have_missed_are_none_of_a_transient(takes: in
 
 
 def test_the_rate_of_a_device_on_a_processor_has_an_error_of_its_windows() -> None:
-    """Eight windows that are 100 above or below 500: 2 * 100 * sqrt(8 * 8 / 7), rounded."""
+    """Eight windows that are 100 above or below 500: 2.4 * sqrt((8 * 100^2 - 8) * 8 / 7), rounded."""
     came = np.cumsum([600, 400] * 4).tolist()
     readings = [PortReading(DURATION_NS * number // 8, None, {1: frames}) for number, frames in enumerate(came[:7], 1)]
     counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=came[-1])
     answers = [transient(readings, [counts], {1: 0.0}, DURATION_NS, 0.5, varies=varies) for varies in (False, True)]
-    assert answers == [None, (Transient(0, True, 0, hidden_frames=605), (counts,))]
+    assert answers == [None, (Transient(0, True, 0, hidden_frames=726), (counts,))]
 
 
 def windows(
@@ -227,10 +227,21 @@ def test_a_port_whose_frames_leave_unevenly_has_a_part_in_the_length_of_windows_
     assert found._allowed(0, 8000) == pytest.approx(2 + 8000 * 0.001)
 
 
-@pytest.mark.parametrize(("moved", "varied"), [(0.25, 0), (0.5, 2), (50, 200)])
-def test_the_next_trial_may_differ_by_two_deviations_of_the_windows(moved: float, varied: int) -> None:
-    """Of two windows the deviation is 2 * moved in their sum; one frame of the port is none."""
-    assert windows((900, 100 + moved, 100 - moved)).varied(1) == varied
+@pytest.mark.parametrize(("moved", "damaged", "varied"), [(2, 0, 0), (2, 100, 24), (3, 0, 11), (50, 9, 240)])
+def test_the_next_trial_may_differ_by_the_deviation_of_the_windows(moved: float, damaged: int, varied: int) -> None:
+    """2.4 * sqrt(2 * (2 * moved^2 - 8)) for two windows of one port: 8 are of their limits."""
+    assert windows((900, 100 + moved, 100 - moved)).varied(1, damaged) == varied
+
+
+@pytest.mark.parametrize(("other", "varied"), [((900, 150, 50), 480), ((900, 50, 150), 339), ((900, 100, 100), 239)])
+def test_ports_vary_together_or_each_by_itself(other: tuple[float, ...], varied: int) -> None:
+    """Squares of 2 * 100^2 - 4 * 8, of 4 * (50^2 - 4), and of 2 * 50^2 - 4 * 8 or 2 * 50^2 - 8."""
+    assert windows((900, 150, 50), other).varied(1) == pytest.approx(varied, abs=1)
+
+
+def test_frames_came_damaged_with_any_part_of_theirs() -> None:
+    counts = PortCounts(1, damaged_frames=1, foreign_frames=2, corrupted_frames=4, bad_fcs_frames=8, flooded_frames=16)
+    assert _damaged([counts, PortCounts(2, damaged_frames=32)]) == 47
 
 
 def test_early_frames_are_those_beyond_the_rate_of_the_rest() -> None:

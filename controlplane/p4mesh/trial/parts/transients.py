@@ -96,7 +96,8 @@ class FindingTransients(Part):
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
         lost_share = self._lost_share(result)
-        if not result.status.trusted or lost_share <= 0:
+        queued = any(port.queued_frames for port in result.ports)
+        if not result.status.trusted or (lost_share <= 0 and not queued):
             return result
         by_port = {port.port: port.rx_frames for port in result.ports}
         frames = max(1, sum(by_port.values()))
