@@ -37,6 +37,15 @@ _LOADS = (fields.LOAD_PCT.key, fields.OFFERED_FPS.key, fields.OFFERED_L1_MBPS.ke
 """Settings of a trial; in a table with the load at which a search fails, its result: see found_by_search."""
 _LIMITS = (fields.CARRIED_PCT.key, fields.BUCKET_PCT.key, fields.LOWER_PCT.key, fields.UPPER_PCT.key)
 """Columns that say between what a result lies."""
+_FAILS_AT = {
+    fields.CAPACITY_MIN.key: fields.UPPER_ADDRESSES.key,
+    fields.CAPACITY_MAX.key: fields.UPPER_ADDRESSES.key,
+    fields.RATE_FPS_MIN.key: fields.UPPER_FPS.key,
+    fields.RATE_FPS_MAX.key: fields.UPPER_FPS.key,
+    fields.RATE_PCT_MIN.key: fields.UPPER_RATE_PCT.key,
+    fields.RATE_PCT_MAX.key: fields.UPPER_RATE_PCT.key,
+}
+"""Columns of the lowest value that surely failed: where frames are lost, beyond the resolution of the search."""
 _PPM, _PCT = 1_000_000, 100
 
 
@@ -77,6 +86,7 @@ class NumberErrors:
         if share:
             above = max(above, (number(row.get(fields.UPPER_PCT.key)) - share) * scale)
             below = max(below, (share - number(row.get(fields.CARRIED_PCT.key) or share)) * scale)
+        above = max(above, number(row.get(_FAILS_AT.get(column.key, ""))) - value)
         limit = row.get(fields.BUCKET_PCT.key if share else quantity.for_good)
         if limit is None or column.key in _LIMITS:
             return Bounds(below, above)

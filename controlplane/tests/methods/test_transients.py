@@ -374,6 +374,22 @@ def test_valid_frames_beside_errored_ones_are_lost_as_in_a_long_trial(
     assert unknown or row["early_frames"] >= 25
 
 
+@pytest.mark.parametrize(
+    ("capacity_fps", "burst_frames"), [(40_000, 150), (400_000, 85), (400_000, 95), (400_000, 110)]
+)
+def test_valid_frames_that_a_bucket_forgives_in_one_of_two_trials_are_in_the_error(
+    capacity_fps: int, burst_frames: int
+) -> None:
+    """Half of them for good. The trial with frames that are too short and too long sends fewer: it may lose none."""
+    lookup = f"lookup: {{capacity_fps: {capacity_fps}, overload_pass_ppm: 500000, burst_frames: {burst_frames}}}"
+    topology = parsed(switch(lookup, ports=2, rates_bps=10**9, tester_port={1: "pad_to_minimum: false"}))
+    outcome = measured(ErroredFrames(), topology, "scaled_frames=1000", "sweep_start_pct=100")
+    row: dict[str, Any] = dict(outcome.tables[0].rows[0])
+    assert "queues" not in row
+    assert 25 < row["valid_loss_pct"] < 45
+    assert 50 - row["valid_loss_pct"] < row["valid_loss_error_pct"] < 35
+
+
 def test_frames_that_a_device_is_to_filter_are_no_transient() -> None:
     """All of the undersize ones and of those with a bad FCS, of trials too short for windows."""
     topology = parsed(switch(ports=2, rates_bps=10**9, tester_port={1: "pad_to_minimum: false"}))

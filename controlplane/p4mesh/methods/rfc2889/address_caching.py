@@ -46,7 +46,8 @@ class AddressCaching(Addressed[AddressUnit]):
     headline = (fields.STATE, fields.CAPACITY_MIN, fields.CAPACITY_MAX, fields.UPPER_ADDRESSES)
     note = (
         "Lowest and highest over searches with different address bases; 'Fails at' is the lowest number that failed in "
-        "one of them. Where it is empty, the device may hold more: no higher number was tried."
+        "one of them and, above a capacity, by more than its lost frames: the device holds fewer. Where it is empty, "
+        "the device may hold more."
     )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
@@ -77,6 +78,6 @@ class AddressCaching(Addressed[AddressUnit]):
         return [({"frame_size_bytes": size}, capacities, found)]
 
     def findings(self, size: int, units: Sequence[AddressUnit]) -> Iterator[str]:
-        """Yield capacities above which nothing was tried."""
+        """Yield capacities above which nothing surely failed."""
         searches = {unit.repetition: search for unit in units for search in unit.searches}
         yield from floors(f"{size} B", searches, "addresses")

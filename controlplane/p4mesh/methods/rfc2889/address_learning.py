@@ -92,8 +92,8 @@ class AddressLearning(Addressed[LearningUnit]):
     headline = (fields.NUMBER, fields.STATE, fields.RATE_FPS_MIN, fields.RATE_FPS_MAX, fields.UPPER_FPS)
     note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ; 'Fails at' is the "
-        "lowest rate that failed in one of them. Where it is empty, the device may learn faster: no higher rate was "
-        "tried. A FAIL has no learning rate: it fails at the last rate that was tried."
+        "lowest rate that failed in one of them and, above a learning rate, by more than its lost frames. Where it is "
+        "empty, the device may learn faster. A FAIL has no learning rate: it fails at the last rate that was tried."
     )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:

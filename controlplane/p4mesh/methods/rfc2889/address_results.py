@@ -35,6 +35,11 @@ class Iteration(Record):
     verdict: Annotated[Verdict, fields.VERDICT]
     reason: str
 
+    @property
+    def exceeds_table(self) -> bool:
+        """Whether more addresses were not held than lost frames explain: each makes one unknown at most."""
+        return self.test_tx_frames - self.held_addresses > self.lost_frames
+
 
 @dataclass(frozen=True, kw_only=True)
 class AddressSearch(Record):
@@ -48,6 +53,7 @@ class AddressSearch(Record):
     state: Verdict
     result: float | None
     upper: float | None
+    """Lowest value that failed though no frame had been lost; without a result, the lowest that failed at all."""
     at_least: bool
     rows: tuple[Iteration, ...]
 

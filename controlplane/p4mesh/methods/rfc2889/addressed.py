@@ -73,13 +73,21 @@ class AddressSearches:
             return verdict
 
         found = bisect(goal, judge)
+        upper = found.failed
+        if found.result is not None:
+            failed = (
+                step.load
+                for step, row in zip(found.steps, rows, strict=True)
+                if step.verdict is Verdict.FAIL and row.exceeds_table
+            )
+            upper = min(failed, default=None)
         return AddressSearch(
             search=subject,
             state=found.state,
             result=_plain(found.result, goal),
-            upper=_plain(found.failed, goal),
+            upper=_plain(upper, goal),
             # No line ends these searches: the maximum is a number that somebody chose.
-            at_least=found.result is not None and found.failed is None,
+            at_least=found.result is not None and upper is None,
             rows=tuple(rows),
         )
 
@@ -243,15 +251,17 @@ def spread(searches: Sequence[AddressSearch]) -> SearchSpread:
 
 
 def floors(where: str, searches: Mapping[int, AddressSearch], unit: str) -> Iterator[str]:
-    """Yield the results above which nothing was tried; ``searches`` are those of all address bases."""
-    bases_of: dict[float, list[str]] = {}
+    """Yield the results above which nothing surely failed; ``searches`` are those of all address bases."""
+    bases_of: dict[tuple[float, str], list[str]] = {}
     for base, search in searches.items():
         if search.at_least and search.result is not None:
-            bases_of.setdefault(search.result, []).append(str(base))
-    for value, bases in sorted(bases_of.items()):
+            failed = any(row.verdict is Verdict.FAIL for row in search.rows)
+            why = "more failed only where frames were lost" if failed else "no more was tried"
+            bases_of.setdefault((search.result, why), []).append(str(base))
+    for (value, why), bases in sorted(bases_of.items()):
         word = "base" if len(bases) == 1 else "bases"
         some = "" if len(bases) == len(searches) else f", {word} {', '.join(bases)}"
-        yield f"{where}{some}: >= {number_text(value)} {unit}; no more was tried"
+        yield f"{where}{some}: >= {number_text(value)} {unit}; {why}"
 
 
 def _together(texts: Iterable[str]) -> Iterator[str]:

@@ -221,7 +221,7 @@ def _row(
         # The tester's MACs drop frames with a bad FCS and do not report them: no received frame proves nothing.
         rx[BAD_FCS], bad_fcs_handling = None, f"sent; receiving: {unsupported}"
     early = round(sum(map(_early_frames, results)))
-    lost = sent[VALID] - arrived[VALID] + early
+    lost, _ = _valid_loss(results)
     loss_pct = float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None
     settled = loss_pct is None or all(map(is_settled, results))
     return ErroredLoad(
@@ -241,7 +241,7 @@ def _row(
         bad_fcs_tx_frames=tx[BAD_FCS],
         bad_fcs_rx_frames=rx[BAD_FCS],
         valid_loss_pct=loss_pct,
-        valid_loss_error_pct=_loss_error_pct(results, lost, sent[VALID]) if settled else 100 - (loss_pct or 0),
+        valid_loss_error_pct=_loss_error_pct(results) if settled else 100 - (loss_pct or 0),
         early_frames=early or None,
         queues=None if settled else TRANSIENT,
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,
@@ -258,14 +258,26 @@ def _early_frames(result: TrialResult) -> Fraction:
     return sum((early for flow, early in shares if class_of(flow.stream) == VALID), Fraction(0))
 
 
-def _loss_error_pct(results: Sequence[TrialResult], lost: int, sent: int) -> float | None:
-    """Error of the loss of valid frames, in trials that are long enough to tell it."""
+def _loss_error_pct(results: Sequence[TrialResult]) -> float | None:
+    """Error of the loss of valid frames, in trials that are long enough to tell it.
+
+    It contains that of each trial, where they differ by more than chance: a bucket may have hidden all loss of one.
+    """
+    (lost, sent), *others = map(_valid_loss, (results, *([result] for result in results)))
     error_pct = loss_error_pct(lost, sent)
     if error_pct is None or not lost:
         return error_pct
+    apart_pct = max((abs(100 * part / of - 100 * lost / sent) for part, of in others if of), default=0.0)
     # Nothing tells whether late frames have waited in a queue, which a longer trial fills as well.
     late = sum(port.late_frames for result in results for port in result.ports)
-    return error_pct + 100 * (late + sum(map(uneven_frames, results))) / sent
+    unsure_pct = error_pct + 100 * (late + sum(map(uneven_frames, results))) / sent
+    return unsure_pct if apart_pct <= error_pct else unsure_pct + apart_pct
+
+
+def _valid_loss(results: Sequence[TrialResult]) -> tuple[int, int]:
+    """Valid frames that a longer trial loses, of those sent."""
+    sent, arrived = _frames_of(results)
+    return sent[VALID] - arrived[VALID] + round(sum(map(_early_frames, results))), sent[VALID]
 
 
 def _sends(spec: TrialSpec, name: str) -> bool:
