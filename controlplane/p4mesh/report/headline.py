@@ -34,7 +34,7 @@ _OTHERWISE = 4
 """Headline columns of a table that names none."""
 _MOST_ROWS = 16
 _BUCKET = "(bucket "
-_UNKNOWN = "+-?: its error is not known, because it was measured once or of too few frames."
+_UNKNOWN = "+-?: its error is not known, because it was measured once, of too few frames, or while a queue filled."
 _BURST = (
     f"Bucket: a longer trial may differ by so much, if the device forgives each port a burst of {BUCKET_FRAMES:,} "
     "frames, as policers do."

@@ -15,7 +15,7 @@ from support.fakes import FakeMeasurer
 from support.networks import parsed, switch
 from support.random_runs import SmallDevice
 from support.random_runs import measured as random_run
-from support.runs import run_unit
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv4, Vlan
@@ -23,6 +23,7 @@ from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, Queu
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, jain_index, load_row, max_over_min, ratio
+from p4mesh.methods.messages.latency import MessageLatency
 from p4mesh.methods.messages.parameters import position_classes
 from p4mesh.methods.messages.results import Measured, damaged, message_row
 from p4mesh.methods.options.parameters import resolve
@@ -782,3 +783,28 @@ def test_frames_of_a_message_fall_behind_where_inputs_are_read_slower_than_the_l
         ("100", late_us[99]),
     ):
         assert found[position]["avg_us"] == pytest.approx(2.512 + expected, abs=0.003), position
+
+
+@pytest.mark.parametrize(
+    ("rate", "queue_frames", "count"), [(5000, 4096, 20), (9000, 9999, 20), (9000, 9999, 100), (9000, 64, 100)]
+)
+def test_times_that_grow_with_the_length_of_a_trial_have_no_error(rate: int, queue_frames: int, count: int) -> None:
+    """20 frames of 64 B take 134.4 us of a line of 100 Mbit/s, and come every 200 or 111.1 us from one of 1 Gbit/s."""
+
+    def row(messages: int) -> dict[str, Any]:
+        topology = parsed(switch(ports=2, rates_bps=(10**9, 10**8), port=f"queue_frames: {queue_frames}"))
+        asked = ("message_frames=20", f"messages_per_s={rate}", f"messages={messages}", "settle_ms=1")
+        tables = run_on_sim(MessageLatency(), topology, (64,), *asked)[1].tables
+        assert {position["avg_error_us"] is None for position in tables[-1].rows} == {
+            tables[0].rows[0]["avg_error_us"] is None
+        }
+        return dict(tables[0].rows[0])
+
+    found, waits_us = row(count), max(0.0, 20 * 6.72 - 10**6 / rate)
+    if queue_frames == 64:
+        # Full behind some five messages, which is marked where the end of a trial does not show it.
+        assert "queues" in found or abs(row(2000)["fifo_us_avg"] - found["fifo_us_avg"]) <= found["avg_error_us"]
+        return
+    assert found["fifo_us_avg"] == pytest.approx(0.512 + (count - 1) / 2 * waits_us, abs=0.01)
+    assert found["avg_error_us"] == (None if waits_us else pytest.approx(0.001))
+    assert found.get("queues") == ("too short to tell" if waits_us else None)

@@ -143,7 +143,10 @@ def test_a_row_tells_how_long_its_trials_were() -> None:
 def test_an_error_that_is_not_known_and_a_bucket_are_explained() -> None:
     (grid,) = cover(latency_table(latencies(1, avg_error_us=None)))
     assert str(grid.rows[0].cells[1]) == "2.000 +-?"
-    assert grid.note == "+-?: its error is not known, because it was measured once or of too few frames."
+    assert (
+        grid.note
+        == "+-?: its error is not known, because it was measured once, of too few frames, or while a queue filled."
+    )
     both = errors_note(["1 +-?", "2 +-1 (bucket 3)"])
     assert both.startswith("+-?: its error") and "if the device forgives each port a burst of 1,000 frames" in both
     assert errors_note(["1 +-?5", "2 +-1"]) == ""

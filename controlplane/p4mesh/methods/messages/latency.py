@@ -56,7 +56,7 @@ class MessageLatency(MethodOf[MessageRows]):
         rate = parameters.number(options.MESSAGE_RATE.name)
         options.require_room(self.name, bed, sender, (size,), frames, rate)
         stream = options.message_stream(MEASURED, parameters, size, Pairs(), (sender,), (receiver,), rate)
-        spec = replace(options.message_trial(parameters, f"{self.name} {size} B", (stream,)), watch_losses=True)
+        spec = replace(options.message_trial(parameters, f"{self.name} {size} B", (stream,)), watch_queues=True)
         load_pct = 100 * rate * frames * options.slot_ns(bed, sender, size) / 10**9
         result = session.measure(spec, TrialNote(load_pct, 0))
         return MessageRows(

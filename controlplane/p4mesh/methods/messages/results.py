@@ -27,7 +27,6 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Spread, merged, summarise
 from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.metrics import early_of_flows, is_settled
-from p4mesh.methods.results.queues import TRANSIENT
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US, serialization_ns
 from p4mesh.trial.result import TrialResult
@@ -141,7 +140,7 @@ class TimesRow(Record):
     mimo_us_avg: Annotated[float | None, fields.MIMO_US_AVG] = None
     mimo_us_max: Annotated[float | None, fields.MIMO_US_MAX] = None
     avg_error_us: Annotated[float | None, fields.AVG_ERROR_US] = None
-    """Largest of the four averages; None of a single message."""
+    """Largest of the four averages; None of a single message, and where times grow with the length of a trial."""
     dif_pct: Annotated[float | None, fields.DIF_PCT] = None
     """100 (MIMO - FIFO) / FIFO, of the averages."""
     dif_error_pct: Annotated[float | None, fields.DIF_ERROR_PCT] = None
@@ -177,7 +176,7 @@ class MessageRow(Record):
     early_frames: Annotated[int | None, fields.EARLY_FRAMES] = field(default=None, metadata=OMITTED)
     """Received at first beyond the rate of the rest: a longer trial loses as many of each share of them."""
     queues: Annotated[str | None, fields.QUEUES] = field(default=None, metadata=OMITTED)
-    """None where the trial tells how many frames a longer one loses."""
+    """None where a longer trial loses as many of its frames, and its times are as long."""
     corrupted: Corrupted = field(metadata=INLINE)
     complete_messages: Annotated[int | None, fields.COMPLETE_MESSAGES] = None
     """None where the data plane does not count messages."""
@@ -222,7 +221,7 @@ def message_row(
         messages=sent,
         lost_frames=lost,
         early_frames=_early_frames(result, measured),
-        queues=None if is_settled(result) else TRANSIENT,
+        queues=circumstances.queues if circumstances.filling or not is_settled(result) else None,
         corrupted=corrupted.of(measured.flows),
         complete_messages=measured.counted.complete if measured.counted else None,
         damaged_messages_min=low,
@@ -265,7 +264,8 @@ def _times_row(times: MessageTimes | None, calibrated: str, circumstances: Circu
     if times is None:
         return TimesRow(calibrated=calibrated)
     spreads = (times.fifo, times.lilo, times.filo, times.mimo)
-    error_us = us(max(_error_ns(spread, circumstances) for spread in spreads)) if times.mimo.count > 1 else None
+    errors_ns = [error_ns for spread in spreads if (error_ns := _error_ns(spread, circumstances)) is not None]
+    error_us = us(max(errors_ns, default=None))
     cells = {
         f"{name}_us_{which}": us(getattr(spread, f"{which}_ns"))
         for name, spread in zip(("fifo", "lilo", "filo", "mimo"), spreads, strict=True)
@@ -310,11 +310,15 @@ def _position_row(
         corrupted=corrupted.of(flows),
         min_us=us(spread.min_ns) if spread else None,
         avg_us=us(spread.avg_ns) if spread else None,
-        avg_error_us=us(_error_ns(spread, circumstances)) if spread and spread.count > 1 else None,
+        avg_error_us=us(_error_ns(spread, circumstances)) if spread else None,
         max_us=us(spread.max_ns) if spread else None,
     )
 
 
-def _error_ns(times: Spread, circumstances: Circumstances) -> Fraction:
-    """Error of an average of times of messages."""
-    return times.average_error_ns + circumstances.resolution_ns + circumstances.delayed_ns(times.avg_ns - times.min_ns)
+def _error_ns(times: Spread, circumstances: Circumstances) -> Fraction | None:
+    """Error of an average of times of messages; None of a single one, and where those of a longer trial are longer."""
+    if times.count < 2 or circumstances.filling:
+        return None
+    queue_ns = times.max_ns - times.avg_ns if circumstances.overflowed else Fraction(0)
+    sampled_ns = max(times.average_error_ns, queue_ns)
+    return sampled_ns + circumstances.resolution_ns + circumstances.delayed_ns(times.avg_ns - times.min_ns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from p4mesh.measurement.counts import Trend
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
@@ -36,7 +37,10 @@ OF_HISTOGRAMS = frozenset(
     if column.key.removeprefix("pdv_").removeprefix("ipdv_").startswith(("p1_", "p50_", "p99_"))
 )
 """Columns that are empty unless frames were counted in histograms."""
-_PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest."
+_PDV_NOTE = (
+    "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest. Its error "
+    "is unknown (?) of too few frames, and while a queue fills or latency grows: it grows with the length of a trial."
+)
 _VARIATION_NOTES = {
     IPDV: "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1).",
     RFC3550_JITTER: "RFC 3550: estimate of each flow at the end of the trial.",
@@ -62,6 +66,7 @@ def variation_table(
     """The table of delay variation; ``where`` are the columns that name the frames of a row.
 
     PDV is a property of one flow: without ``of_flows`` only the sums over many flows are known, and it is left out.
+    Where it has no error, as a queue filled, the state of the queues says so.
     Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
     """
     measured = {"PDV": of_flows, **{kind: kind not in bed.unmeasured for kind in _VARIATION_NOTES}}
@@ -78,7 +83,13 @@ def variation_table(
     kinds = [kind for kind, is_measured in measured.items() if is_measured]
     title = f"Delay variation: {', '.join(kinds) or 'not supported'}"
     note, detail = " ".join(filter(None, notes)), detail or not of_flows
-    return table_of(name, title, (*where, *kept), rows, note, keys=keys, detail=detail)
+
+    def made(*more: Column) -> Table:
+        return table_of(name, title, (*where, *kept, *more), rows, note, keys=keys, detail=detail)
+
+    table, value, error = made(fields.QUEUES), fields.PDV_P99_US.key, fields.PDV_P99_ERROR_US.key
+    unknown = [row for row in table.rows if row.get(value) is not None and row.get(error) is None]
+    return table if any(row[fields.QUEUES.key] not in (None, Trend.STEADY.value) for row in unknown) else made()
 
 
 def _kind(column: Column) -> str:

@@ -608,3 +608,17 @@ def test_a_table_of_variation_has_what_the_target_measures(
     assert any(key.startswith("rfc3550") for key in keys) == ("RFC 3550 jitter" not in unmeasured)
     assert ("ipdv_p1_us" in keys) == ("ipdv_max_us" in keys) == ("IPDV" not in unmeasured)
     assert (f"{', '.join(unmeasured)}: not supported on tofino." in table.note) == bool(unmeasured)
+
+
+def test_a_variation_without_an_error_stands_beside_the_state_of_the_queues() -> None:
+    steady, filling = (
+        ({"queues": text}, variation_cells(summarise(VARIED), Circumstances(filling=text != "steady")))
+        for text in ("steady", "filling, 50 ppm")
+    )
+    assert "queues" not in variation_table(bed(), "v", (), (), [steady]).rows[0]
+    both = variation_table(bed(), "v", (), (), [steady, filling])
+    assert [(row["queues"], row["pdv_p99_error_us"]) for row in both.rows] == [
+        ("steady", pytest.approx(0.08)),
+        ("filling, 50 ppm", None),
+    ]
+    assert both.columns[-1].key == "queues" and "unknown (?) of too few frames, and while a queue fills" in both.note
