@@ -130,7 +130,7 @@ class Ports:
         """Set ports up; those that are as they should be are not touched. Return the ports that were."""
         known = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
         touched = []
-        for settings, values in [(one, self._values_of(one)) for one in wanted]:
+        for settings, values in [(one, self.fields_of(one)) for one in wanted]:
             port = settings.device_port
             if port in known:
                 if not settings.differences(known[port]):
@@ -141,7 +141,7 @@ class Ports:
             touched.append(port)
         return touched
 
-    def _values_of(self, settings: PortSettings) -> dict[str, Any]:
+    def fields_of(self, settings: PortSettings) -> dict[str, Any]:
         """Fields of ``$PORT`` that the switch has; raises BfRuntimeError where it cannot obey PAUSE frames."""
         absent = [name for name in (_SENDS_PAUSE, _OBEYS_PAUSE) if name not in self._table.data]
         if absent and settings.honours_pause:

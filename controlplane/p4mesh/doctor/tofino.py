@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from p4mesh.bfruntime import digest_of
+from p4mesh.bfruntime import BfRuntimeError, digest_of
 from p4mesh.doctor.finding import Asked, Finding, Health
 from p4mesh.no_answer import why_no_answer
 from p4mesh.target.tofino import BfTofinoTarget, TofinoTarget, port_settings_of, switch_of
@@ -107,6 +107,12 @@ def _cpu_interface(topology: Topology) -> Finding:
 def _ports(target: BfTofinoTarget, topology: Topology) -> Iterator[Finding]:
     """Compare the set-up of front ports with the topology; a run mends what differs."""
     wanted = port_settings_of(topology)
+    try:
+        for settings in wanted:
+            target.ports.fields_of(settings)
+    except BfRuntimeError as impossible:
+        yield Finding("ports", Health.MISSING, impossible.message, impossible.hint)
+        return
     known = target.ports.settings([settings.device_port for settings in wanted])
     absent = [settings.device_port for settings in wanted if settings.device_port not in known]
     differs = [

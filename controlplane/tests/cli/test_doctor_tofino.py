@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.bfruntime_tables import fixed_tables
 from support.fake_bfruntime import FakeBfSwitchd
 from support.tofino_beds import BFRT_PROGRAM, DEVICE_PORTS, bfrt_text, p4runtime_text, switch, switch_of_chip
 
+from p4mesh.bfruntime.ports import PortSettings
 from p4mesh.cli.main import main
 from p4mesh.doctor import tofino
 from p4mesh.target.tofino import port_settings_of
@@ -119,6 +121,20 @@ def test_what_is_wrong_is_told(
     _, shown = asked(prepare)
     assert line in shown
     assert "  - tofino, " in shown, "there is something to do about it"
+
+
+def test_ports_that_cannot_obey_pause_frames_are_told(
+    asked: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = json.loads(fixed_tables())
+    for table in without["tables"]:
+        table["data"] = [field for field in table["data"] if "PAUSE_FRAME_EN" not in field["singleton"]["name"]]
+    monkeypatch.setattr("support.fake_bfruntime.fixed_tables", lambda *_: json.dumps(without).encode())
+    settings = PortSettings(4, 10**11, honours_pause=True)
+    monkeypatch.setattr(tofino, "port_settings_of", lambda _: [settings])
+    code, shown = asked()
+    assert code != 0
+    assert "device port 4: PAUSE frames cannot stop it" in shown and "leave honours_pause out" in shown
 
 
 def test_frames_that_linux_sends_by_itself_are_told(asked: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
