@@ -117,7 +117,8 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
 
 def _calibrate(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures the wires of a topology and stores them, beside those measured before."
-    add_option(parser, "topology", required=True, help="tester ports cabled to each other in pairs")
+    cabled = "tester ports cabled to each other in pairs; on a Tofino with BF Runtime any, as its MACs keep departures"
+    add_option(parser, "topology", required=True, help=cabled)
     add_option(parser, "sizes", help="frame sizes in bytes with FCS; default: those of RFC 2544")
     for name in ("load_pct", "target", "interfaces", "access"):
         add_option(parser, name)

@@ -1,4 +1,4 @@
-"""``p4mesh calibrate``: measures the wires of a topology and stores them, beside those measured before."""
+"""``p4mesh calibrate``: measures wires, or the MACs of ports, and stores them beside those measured before."""
 
 from __future__ import annotations
 
