@@ -154,8 +154,7 @@ def _counting(element: Element, width_bits: int, sign: int) -> FieldValues:
     # The tester adds a signed number of 32 bits; larger sums are listed.
     if count > _MOST_VALUES:
         raise refusal(element.at("count"), f"is {count} with steps of {step}", f"1 to {_MOST_VALUES}, or smaller steps")
-    mask = (1 << width_bits) - 1
-    return _listed(element.path, [(first + sign * step * place) & mask for place in range(count)], width_bits)
+    return _listed(element.path, [first + sign * step * place for place in range(count)], width_bits)
 
 
 def _random_values(element: Element, width_bits: int) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from support.beds import make_bed
 from support.fakes import FakeMeasurer
+from support.latency_bench import wires
 from support.networks import parsed, switch
 from support.random_runs import SmallDevice
 from support.random_runs import measured as random_run
@@ -19,8 +20,17 @@ from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv4, Vlan
-from p4mesh.measurement.counts import FlowCounts, LatencyStats, PortCounts, QueueTrend, Transient, Trend
-from p4mesh.methods.base import TrialNote
+from p4mesh.measurement.counts import (
+    FlowCounts,
+    LatencyStats,
+    MessageCounts,
+    MessageTime,
+    PortCounts,
+    QueueTrend,
+    Transient,
+    Trend,
+)
+from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.latency import MessageLatency
@@ -163,8 +173,44 @@ def test_the_average_of_one_frame_has_no_error_that_is_known(frames: int, error_
     flows = tuple(flow(part, 1500.0, frames, frames) for part in ("1", "2"))
     measured = Measured(64, 2, 1, 2, GIGABIT, GIGABIT, Fraction(672), flows)
     result = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
-    positions = message_row(measured, result, "measured", Fraction(1), None, Fraction(1)).positions
-    assert [row.avg_error_us for row in positions] == [error_us] * 2
+    row = message_row(measured, result, "measured", Fraction(1), None, Fraction(1))
+    assert [place.avg_error_us for place in row.positions] == [error_us] * 2 == 2 * [row.times[0].avg_error_us]
+
+
+@pytest.mark.parametrize(
+    ("rate_out", "added_bytes", "lilo", "filo", "mimo"),
+    [
+        # Serializations take 512 and 5,120 ns, four bytes more 320 ns: NFOT is ten times 3 x 672 + 512 ns.
+        (SLOW, 4, 7000 + 5440 - 512, 9000 + 5440, 9000 + 5440 - 25_280),
+        (GIGABIT, 4, 7000 + 32, 9000 + 544, 7000 + 32),
+        (GIGABIT, None, 7000, 9000 + 512, 7000),
+    ],
+)
+def test_times_of_counted_messages_by_hand(
+    rate_out: int, added_bytes: int | None, lilo: int, filo: int, mimo: int
+) -> None:
+    """Messages of four frames whose first, last and both frames took 1, 7 and 9 us; other streams are left out."""
+    stats = None if added_bytes is None else LatencyStats(3, 1.0, 1.0, 3.0, added_bytes=added_bytes)
+    flows = tuple(
+        FlowCounts(stream, 1, 2, 3, 4, 1, latency=stats, part=str(part))
+        for stream in ("other", "measured")
+        for part in range(1, 5)
+    )
+    times = [MessageTime(2, ns - 1.0, ns + 1.0, 2.0 * ns) for ns in (1000, 7000, 9000)]
+    counted = (MessageCounts("other", 1, 2, 4, 9, 8, 1), MessageCounts("measured", 1, 2, 4, 3, 2, 1, *times))
+    result = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), flows=flows, messages=counted)
+    measured = Measured.of(result, "measured", make_bed(rates_bps=(GIGABIT, rate_out)), (1, 2), 64, 4)
+    found = measured.times()
+    assert found is not None
+    spreads = (found.fifo, found.lilo, found.filo, found.mimo)
+    assert [(one.min_ns, one.avg_ns, one.max_ns) for one in spreads] == [
+        (ns - 1, ns, ns + 1) for ns in (1000, lilo, filo, mimo)
+    ]
+    row = message_row(measured, result, "measured", Fraction(1), None, Fraction(1))
+    assert (row.messages, row.complete_messages, row.damaged_messages_min, row.damaged_messages_max) == (3, 2, 1, 1)
+    assert row.positions[0].rx_frames == 3, "copies are left out"
+    nothing = message_row(replace(measured, flows=(), counted=None), result, "x", Fraction(1), None, Fraction(1))
+    assert (nothing.messages, nothing.damaged_messages_min, nothing.times[0].fifo_us_avg) == (0, 0, None)
 
 
 def test_the_losses_of_positions_bound_the_damaged_messages() -> None:
@@ -481,7 +527,7 @@ def test_loads_and_inputs_that_there_cannot_be_are_refused(settings: tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("receivers", "last", "burst"), [("other_outputs", 1, 3), ("all_outputs", 2, 3), ("other_outputs", 1, 1)]
+    ("receivers", "last", "burst"), [("other_outputs", 1, 2), ("all_outputs", 2, 2), ("other_outputs", 1, 1)]
 )
 def test_background_goes_from_every_port_but_the_sender_by_hand(receivers: str, last: int, burst: int) -> None:
     """Seven messages of four frames, 1,000 a second, begin after 2 ms; 9 ms of half of the line are 6,696 frames."""
@@ -511,12 +557,14 @@ def test_background_goes_from_every_port_but_the_sender_by_hand(receivers: str, 
     assert (measured.rate_fps, measured.frame_count, measured.burst) == (4000, 28, Burst(4))
     assert (background.tx_ports, background.rx_ports) == ((2, 3, 4), (3, 4, last))
     assert (background.rate_fps, background.frame_count) == (Fraction(NS_PER_S, 2 * 672), 6696)
-    assert background.burst == (Burst(3) if burst == 3 else None)
+    assert background.burst == (Burst(2) if burst == 2 else None)
     tag, ip = (layer for layer in background.frame.layers if isinstance(layer, (IPv4, Vlan)))
     assert (getattr(tag, "vid", 0), getattr(tag, "priority", 0), getattr(ip, "dscp", 0)) == (7, 5, 40)
     assert specs[2].streams[1].rate_fps == Fraction(NS_PER_S, 672)
     assert all(spec.duration_ns == 7_000_000 and spec.watch_losses for spec in specs)
     assert not trials(stabilise_ms=0)[0].streams[0].start_offset_ns
+    least = trials(stabilise_ms=0, messages=1, messages_per_s=4000, load_start_pct="0.1")[0]
+    assert least.streams[1].frame_count == 1, "of 0.37"
     # Each sender has a moment of its own, the same in every run.
     offsets = trials(phases="independent", load_start_pct=100)[0].streams[1].start_offset_ns
     assert len(set(offsets)) == 3 and offsets == trials(phases="independent")[2].streams[1].start_offset_ns
@@ -525,8 +573,13 @@ def test_background_goes_from_every_port_but_the_sender_by_hand(receivers: str, 
 class OneMessage(FakeMeasurer):
     """Counts frames of which the measured ones take 2 us, and floods two frames in each trial."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[TrialNote | None] = []
+
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         found = super().measure(spec)
+        self.notes.append(note)
         count = spec.streams[0].frame_count // 4
         flows = (flow(part, 2000.0, count, count) for part in ("1", "2", "3", "4"))
         return replace(found, flows=tuple(flows), flooded_frames=2)
@@ -535,15 +588,23 @@ class OneMessage(FakeMeasurer):
 def test_loads_and_flooded_frames_of_messages_by_hand() -> None:
     """Four frames of 672 ns a thousand times a second are 0.2688 % of the line; times are lines of the figure."""
     settings = ("message_frames=4", "messages=7", "messages_per_s=1000")
-    alone, outcome = run_unit(find_test("messages.latency"), make_bed(2), OneMessage(), 64, *settings)
+    test, measurer = find_test("messages.latency"), OneMessage()
+    alone, outcome = run_unit(test, make_bed(2), measurer, 64, *settings)
     (row,) = alone.rows
+    assert test.trials_expected(Unit(64, ""), resolve(test.name, test.parameters, ())) == 1
+    assert measurer.notes == [TrialNote(Fraction("0.2688"), 0)] and measurer.specs[0].watch_queues
     assert (row.load_pct, row.messages, alone.flooded_frames) == (0.2688, 7, 2)
     assert (row.times[0].fifo_us_avg, row.times[0].mimo_us_avg) == (2, 2)
     test, loads = find_test(BACKGROUND), ("load_start_pct=50", "load_step_pct=25", "repeats=1")
-    beside, outcome = run_unit(test, make_bed(4), OneMessage(), 64, *settings, *loads)
+    measurer = OneMessage()
+    bed = make_bed(4, calibration=wires(500, 500, size=64))
+    beside, outcome = run_unit(test, bed, measurer, 64, *settings, *loads)
+    assert measurer.notes == [TrialNote(Fraction(load), left) for load, left in ((50, 2), (75, 1), (100, 0))]
+    assert [row.times[1].mimo_us_avg for row in beside.rows] == [1.5] * 3
     assert ([row.load_pct for row in beside.rows], beside.flooded_frames) == ([50, 75, 100], 6)
     assert [line.name for line in outcome.figures[0].series] == ["64 B, repeat 1, FIFO", "64 B, repeat 1, MIMO"]
-    assert outcome.figures[0].series[1].points == ((50, 2), (75, 2), (100, 2))
+    assert (outcome.figures[0].series[1].points, outcome.figures[0].x_max) == (((50, 2), (75, 2), (100, 2)), 100)
+    assert [table.detail for table in outcome.tables] == [False, True], "a row for each load and position"
     with pytest.raises(ParameterError, match="load_start_pct=60 is above load_end_pct=50"):
         run_unit(test, make_bed(4), OneMessage(), 64, *settings, "load_start_pct=60", "load_end_pct=50")
 

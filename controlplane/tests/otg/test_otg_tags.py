@@ -204,6 +204,7 @@ BIG = 1 << 30
         ({"value": "1:2:3:4::5"}, 128, FieldValues(0x0001_0002_0003_0004_0000_0000_0000_0005)),
         ({"values": ["5", "3", "5"]}, 16, FieldValues(5, ValueList((0, 65_534, 0)))),
         ({"values": ["7", "7"]}, 16, FieldValues(7)),
+        ({"values": ["7"]}, 16, FieldValues(7)),
         ({"increment": {"start": "10", "step": "3", "count": 4}}, 16, FieldValues(10, Progression(4, 3))),
         ({"decrement": {"start": "10", "step": "3", "count": 4}}, 16, FieldValues(10, Progression(4, -3))),
         ({"increment": {"count": 2}}, 16, FieldValues(0, Progression(2, 1))),
@@ -237,6 +238,8 @@ def test_random_values_are_those_of_their_seed_and_range() -> None:
     assert isinstance(found.added, ValueList) and isinstance(widest.added, ValueList)
     assert {(found.first + value) % 65_536 for value in found.added.values} == {3, 4, 5, 6}
     assert len(widest.added.values) == 16_384 and max(widest.added.values) > 65_000
+    bits = [read({"random": {"seed": seed}}, 1) for seed in range(40)]
+    assert {bit.first for bit in bits if bit} == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -258,19 +261,27 @@ def test_patterns_that_no_tester_holds_are_refused(pattern: dict[str, Any], mess
 
 def test_counters_of_any_length_are_sent_in_turn_where_they_can_be_divided() -> None:
     assert read({"increment": {"count": 20_001}}, 32, Patterns(3, 1)) == FieldValues(1, Progression(6667, 3))
+    for pattern in ({"count": 16_384}, {"count": 16_384, "step": str(BIG)}):
+        most = read({"increment": pattern}, 32, Patterns(3))
+        assert most and most.period == 16_384
 
 
 def test_tags_are_bits_of_a_value_and_need_a_stream_each() -> None:
     """Of 20 bits the first four are left out; a tag without a length has the rest."""
-    for tag, expected in (({"offset": 4, "length": 8}, "0xbc"), ({"offset": 4}, "0xbcde"), ({}, "0xabcde")):
+    for tag, expected in (
+        ({"offset": 4, "length": 8}, "0xbc"),
+        ({"offset": 4, "length": 1}, "0x1"),
+        ({"offset": 4}, "0xbcde"),
+        ({}, "0xabcde"),
+    ):
         assert read_tag(Element({"name": "t", **tag}, "x"), 0xABCDE, 20) == ("t", expected)
     for length in (0, 17):
         with pytest.raises(OtgError, match=rf"x has {length} bits from bit 4 on, of a field of 20 bits"):
             read_tag(Element({"name": "t", "offset": 4, "length": length}, "x"), 0, 20)
     patterns = Patterns()
-    read({"values": ["5", "6", "7"], "metric_tags": [{"name": "t"}]}, 16, patterns)
+    read({"values": ["5", "6"], "metric_tags": [{"name": "t"}]}, 16, patterns)
     read({"value": "9", "metric_tags": [{"name": "u"}]}, 16, patterns)
-    assert (patterns.apart, patterns.tags) == ({"x": 3}, [("t", "0x5"), ("u", "0x9")])
+    assert (patterns.apart, patterns.tags) == ({"x": 2}, [("t", "0x5"), ("u", "0x9")])
     for pattern, width_bits in (({"value": "1"}, 64), ({}, 16)):
         with pytest.raises(OtgError, match="is on a field without values of its own"):
             read({**pattern, "metric_tags": [{"name": "t"}]}, width_bits)

@@ -95,6 +95,15 @@ def test_numbers_that_do_not_vary_are_exact_and_one_measurement_says_nothing() -
     assert found.relative_pct == pytest.approx(20)
 
 
+def test_repetitions_of_one_run_may_vary_and_those_of_the_other_not() -> None:
+    """Means of 11 and 20; of one value that comes again it is that value, to the last digit."""
+    varying, constant = measured("a", [10.0, 10.0, 13.0]), measured("b", [20.1] * 3)
+    for first, second in ((varying, constant), (constant, varying)):
+        (found,) = differences([first, second])
+        assert {found.reference, found.value} == {11.0, 20.1}
+        assert found.low is not None and found.high is not None and found.low < found.difference < found.high
+
+
 @pytest.mark.parametrize(
     ("column", "higher", "lower"),
     [(DELAY, "worse", "better"), (fields.THROUGHPUT_PCT, "better", "worse"), (fields.RX_FRAMES, "", "")],
@@ -171,6 +180,14 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
     assert errors.bounds_of(table, row, fields.THROUGHPUT_PCT).below == pytest.approx(0.05)
     assert errors.bounds_of(table, row, fields.THROUGHPUT_L1_MBPS).below == pytest.approx(0.5)
     assert errors.bounds_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT).below == 0
+    # Between what is carried for good and what fails: 2 and 1 % of line rate are 20 and 10 Mbit/s.
+    wide = errors.bounds_of(table, {**row, "carried_pct": 78.0, "upper_pct": 81.0}, fields.THROUGHPUT_L1_MBPS)
+    assert (wide.below, wide.above) == pytest.approx((20, 10))
+    # No load that passed, and one that failed itself, are no results.
+    size: dict[str, Cell] = {"frame_size_bytes": 64, "upper_pct": 80.01}
+    assert not errors.bounds_of(table, size, fields.THROUGHPUT_PCT).known
+    mesh = replace(table, columns=(*columns, fields.LOAD_PCT))
+    assert not errors.bounds_of(mesh, {**size, "load_pct": 80.01}, fields.LOAD_PCT).known
 
 
 @pytest.mark.parametrize(("there_pct", "sign"), [(79.0, Sign.UNKNOWN), (79.5, Sign.SAME)])
@@ -227,6 +244,8 @@ def test_configurations_are_compared_and_other_questions_refused() -> None:
     first = measured("a", [1.0], notes={"firmware": "1.2"})
     second = measured("b", [1.0], notes={"firmware": "1.3"})
     assert configuration_differences([first, second]) == [("note firmware", ("1.2", "1.3"))]
+    calibrated = measured("c", [1.0], notes={"firmware": "1.2"}, calibration={"wires": []})
+    assert configuration_differences([first, calibrated]) == [("calibration", ("no", "yes"))]
     with pytest.raises(UsageError, match="its test is u, that of a is t"):
         comparison([first, measured("b", [1.0], test="u")])
     with pytest.raises(UsageError, match=r"latency.avg_us is in ns, in a in us"):
@@ -262,8 +281,11 @@ def test_keys_of_topologies_that_differ_are_named_where_they_are_few() -> None:
     (digest, line_code) = configuration_differences([on(one), on(two)])
     assert digest[0] == "topology file"
     assert line_code == ("topology.links[0].line_code", ("-", "rs_544_514"))
-    many = "links: [" + "{from: a}, " * 30 + "]"
-    assert [name for name, _ in configuration_differences([on(one), on(many)])] == ["topology file"]
+    assert all(text.startswith("sha256 ") and len(text) == 19 for text in digest[1])
+    for links, shown in ((25, 25), (26, 0)):
+        many = "links: [{from: a, latency_ns: 5}, " + "{from: a}, " * (links - 1) + "]"
+        found = configuration_differences([on(one), on(many)])
+        assert [name for name, _ in found[:1]] == ["topology file"] and len(found) == max(1, shown)
 
 
 def test_three_runs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

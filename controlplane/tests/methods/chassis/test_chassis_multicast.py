@@ -11,6 +11,7 @@ from support.fakes import FakeMeasurer, FlowMeasurer, lossless
 from support.runs import run_on_sim, run_unit
 from support.small_chassis import PORTS, QUICK, SWITCH, rows, smaller
 
+from p4mesh.errors import TopologyError
 from p4mesh.methods.base import Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
@@ -57,14 +58,18 @@ def test_loads_of_all_to_all_by_hand() -> None:
         (stream,) = spec.streams
         assert float(stream.rate_fps) == pytest.approx(LINE_FPS * pct / 300)
         assert (stream.start_offset_ns, len(stream.modifiers)) == ((0, 2000, 4000, 6000), 2)
-        assert not spec.watch_queues and not spec.per_flow
+        assert not spec.watch_queues and not spec.per_flow and spec.departure_error_ns is not None
     assert "Each output gets up to 50 %; ports start 2 us apart." in outcome.tables[0].note
     assert outcome.summary.endswith("4 ports, each to a group of its own with igmpv3, PASS")
     _, outcome, specs = by_hand("chassis.n_to_n", "load_pct=5")
     assert "all ports start together" in outcome.tables[0].note
-    assert [spec.watch_queues for spec in specs] == [True]
+    assert [(spec.watch_queues, spec.departure_error_ns is None) for spec in specs] == [(True, False)]
+    assert outcome.deviations == ("Trial duration 4.256 ms instead of the 120 s of RFC 3918 5.1.",)
     test = find_test("chassis.n_to_n")
     assert test.trials_expected(Unit(512, ""), resolve(test.name, test.parameters, ())) == 4
+    by_hand("chassis.n_to_n", "load_pct=5", bed=make_bed(3))
+    with pytest.raises(TopologyError, match="3"):
+        by_hand("chassis.n_to_n", bed=make_bed(2))
 
 
 def test_loads_of_one_port_to_all_by_hand() -> None:
@@ -81,6 +86,7 @@ def test_loads_of_one_port_to_all_by_hand() -> None:
     search, *trials = specs
     assert [spec.streams[0].frame_count for spec in trials] == [600, 600, 900, 900]
     assert search.streams[0].frame_count == 900
+    assert all(spec.watch_queues and spec.departure_error_ns is not None for spec in trials)
     assert {(spec.streams[0].tx_ports, spec.streams[0].rx_ports) for spec in specs} == {((2,), (1, 3, 4))}
     assert "From port 2 to all egress ports." in outcome.tables[0].note
     assert outcome.summary.endswith("port 2 to 3 ports, 300 groups, PASS")

@@ -93,6 +93,7 @@ def test_loads_that_the_throughput_reaches_are_measured_by_hand(most_pct: int, l
     assert found == [*((f"{load} %", pytest.approx(load)) for load in lower), ("throughput", pytest.approx(most_pct))]
     assert unit.result.flooded_frames == 2 * len(lower)
     assert {len(spec.streams[0].modifiers) for spec in measurer.specs} == {2}
+    assert all(spec.per_flow for spec in measurer.specs[-len(lower) :]), "latency of each pair of ports"
     assert outcome.deviations[-1].startswith("Pattern mesh_streams: 2 neighbouring ports have a phase of their own")
     _, outcome = run_unit(test, make_bed(4), FakeMeasurer(), 512, "pattern=mesh_streams")
     assert outcome.deviations[-1].startswith("Pattern mesh_streams: each port has a phase of their own")

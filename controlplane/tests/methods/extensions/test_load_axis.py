@@ -13,16 +13,29 @@ from typing import Any
 
 import pytest
 from support.beds import make_bed
+from support.fakes import FlowMeasurer
 from support.networks import parsed, switch
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.extensions.load_axis import PORT_RATE_CAP, on_line, scale_of
+from p4mesh.methods.base import Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.composition import Case
+from p4mesh.methods.extensions.clocks import clock_note
+from p4mesh.methods.extensions.load_axis import PORT_RATE_CAP, LoadAxis, on_line, require_room, scale_of
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.record import Record
 from p4mesh.methods.sweeps import frame_loss_loads
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.run.single import run
+from p4mesh.traffic.imix import MixedSize
+from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 FOUR = switch()
 
@@ -173,3 +186,80 @@ def test_frame_loss_begins_at_the_highest_load_of_the_axis() -> None:
     near = Fraction("99.99")
     assert frame_loss_loads(Fraction(10), near)[:3] == (near, 90, 80)
     assert frame_loss_loads(Fraction(7))[:3] == (100, 93, 86)
+
+
+def assembled(bed: Bed, *settings: str) -> tuple[list[dict[str, Cell]], tuple[str, ...]]:
+    """Rows of a table behind the axis, and what it says of 100 %."""
+    test = find_test("rfc2889.fully_meshed")
+    case = Case(test, bed, resolve(test.name, test.parameters, settings))
+    columns = (fields.FRAME_SIZE_BYTES, Column("load_pct", "Load", "% of line"), Column("loss_pct", "Loss", "%"))
+    loads: tuple[tuple[Cell, Cell], ...] = ((64, 6.72), (512, 21.28), (None, 12.5), (64, None), (64, "NA"))
+    rows = tuple({"frame_size_bytes": size, "load_pct": load, "loss_pct": 1.0} for size, load in loads)
+    outcome = Outcome(Verdict.MEASURED, "s", (Table("t", "T", columns, rows),), (), deviations=("known",))
+    units = {Unit(size, ""): Record() for size in (512, 64)}
+    found = LoadAxis().assemble(lambda _: outcome, case, units)
+    return [dict(row) for row in found.tables[0].rows], found.deviations
+
+
+def test_percent_of_a_rate_or_of_a_cap_stand_beside_percent_of_line_by_hand() -> None:
+    """100,000 frames/s are 6.72 and 42.56 % of 1 Gbit/s; a row without a size has no share of a rate, but of a cap."""
+    rows, said = assembled(make_bed(), "full_load=100000 frames/s")
+    shares = [row["load_of_cap_pct"] for row in rows]
+    assert shares == [pytest.approx(100), pytest.approx(50), None, None, "NA"]
+    assert {row["loss_pct"] for row in rows} == {1.0} and "loss_of_cap_pct" not in rows[0]
+    each = "on each port: 6.72 % of line rate at 64 B, 42.56 % of line rate at 512 B."
+    assert said == ("known", f"100 % of a load is 100000 frames/s {each}")
+    rows, said = assembled(make_bed(), "full_load=200000 frames/s", "rate_fraction_pct=50")
+    assert rows[0]["load_of_cap_pct"] == pytest.approx(100)
+    assert said[1] == f"100 % of a load is 50 % of 200000 frames/s {each}"
+    rows, said = assembled(make_bed(), "port_rate_cap_mbps=500", "rate_fraction_pct=50")
+    assert [row["load_of_cap_pct"] for row in rows[1:3]] == [pytest.approx(85.12), 50]
+    assert said[1] == "100 % of a load is 250 Mbit/s on each port, 25 % of line rate."
+    rows, said = assembled(make_bed())
+    assert "load_of_cap_pct" not in rows[0] and said == ("known",)
+
+
+@pytest.mark.parametrize("setting", ["port_rate_cap_mbps=1000", "full_load=1000 Mbit/s L1", "full_load=100 %"])
+def test_the_whole_line_is_a_cap_and_a_full_load(setting: str) -> None:
+    test, bed = find_test("rfc2889.fully_meshed"), make_bed()
+    parameters = resolve(test.name, test.parameters, (setting,))
+    LoadAxis().check(Case(test, bed, parameters))
+    require_room(bed, parameters, (64, 1518))
+    assert scale_of(bed, parameters, 64) == 1
+
+
+@pytest.mark.parametrize(
+    ("offsets_ppm", "said"),
+    [
+        ((0, 0), ""),
+        ((20, 20), "are +20 ppm off, as the topology says: 100 % of line rate is that of their own clock."),
+        ((20, -50), "are -50 to +20 ppm off, as the topology says: 100 % of line rate is that of the slowest clock of"),
+    ],
+)
+def test_clocks_that_are_off_say_what_100_percent_is(offsets_ppm: tuple[float, ...], said: str) -> None:
+    found = clock_note(make_bed(2, clocks_ppm=offsets_ppm))
+    assert bool(found) == bool(said) and said in found
+
+
+def test_sizes_of_a_mix_are_counted_by_hand() -> None:
+    """Simple IMIX of 7, 4 and 1: every tenth frame of 1,518 bytes is lost, one of 120 in all."""
+
+    def carry(spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
+        size_of = {stream.name: stream.frame_size_bytes for stream in spec.streams}
+        return {key: count - count // 10 * (size_of[key[0]] == 1518) for key, count in sent.items()}
+
+    measurer = FlowMeasurer(carry)
+    settings = ("scaled_frames=1200", "step_pct=10", "full_sweep=false", "sustained=false", "bidirectional=false")
+    test = find_test("rfc2544.frame_loss")
+    _, outcome = run_units(test, make_bed(2), measurer, (MixedSize("imix"),), *settings)  # type: ignore[arg-type]
+    tables = {table.name: table for table in outcome.tables}
+    sizes = tables["sizes"].rows[:3]
+    assert [
+        (row["frame_size_bytes"], row["trial"], row["load_pct"], row["tx_frames"], row["rx_frames"], row["lost_frames"])
+        for row in sizes
+    ] == [(64, 1, 100, 700, 700, 0), (570, 1, 100, 400, 400, 0), (1518, 1, 100, 100, 90, 10)]
+    assert [row["loss_pct"] for row in sizes] == [0, 0, 10]
+    assert tables["frame_loss"].rows[0]["loss_pct"] == pytest.approx(100 / 120)
+    assert [row["trial"] for row in tables["sizes"].rows[3:6]] == [2, 2, 2]
+    assert any("64 B : 7, 570 B : 4, 1,518 B : 1, in the mean 353.833 B" in text for text in outcome.deviations)
+    assert [stream.frame_count for stream in measurer.specs[0].streams] == [700, 400, 100]
