@@ -17,13 +17,44 @@ from support.latency_bench import QUICK, bed, rows, run, wires
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import ipv4, ipv6
-from p4mesh.measurement.counts import LatencyStats, PortCounts, QueueTrend, StreamPacing, Trend
+from p4mesh.measurement.counts import (
+    FlowCounts,
+    HistogramStats,
+    LatencyStats,
+    PortCounts,
+    QueueTrend,
+    StreamPacing,
+    Trend,
+)
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
-from p4mesh.methods.results.latency_cells import Circumstances, Jitter, latency_cells, variation_cells
-from p4mesh.methods.results.latency_tables import architecture, variation_table
+from p4mesh.methods.results.latency import (
+    Definition,
+    Group,
+    Spread,
+    groups_of,
+    merged,
+    offset_ns,
+    shift_ns,
+    summarise,
+)
+from p4mesh.methods.results.latency_cells import (
+    CALIBRATED,
+    RAW,
+    Circumstances,
+    Jitter,
+    LatencyCells,
+    latency_cells,
+    variation_cells,
+)
+from p4mesh.methods.results.latency_tables import (
+    architecture,
+    calibration_table,
+    latency_note,
+    overflows,
+    variation_table,
+)
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -325,6 +356,8 @@ def test_the_error_of_an_average_of_differences_covers_that_neighbours_share_a_f
         errors.append(abs(float(spread.avg_ns) - 50.0) <= spread.difference_error_ns)
     assert sum(errors) / len(errors) >= 0.95
     assert Spread(1, Fraction(3), Fraction(3), Fraction(3)).difference_error_ns is None
+    # Of two values 50 from both ends: sqrt(2) * 1.96 * 50 / sqrt(2).
+    assert Spread(2, Fraction(0), Fraction(50), Fraction(100)).difference_error_ns == pytest.approx(98, rel=1e-4)
 
 
 @pytest.mark.parametrize(("flows", "frames"), [(1, 401), (8, 21), (60, 201)])
@@ -356,6 +389,38 @@ def test_averages_of_groups_are_weighted_with_their_frames() -> None:
     whole = merged([group for group in groups if group])
     assert whole is not None and whole.latency == Spread(4, Fraction(100), Fraction(175), Fraction(200))
     assert merged([]) is None and summarise(LatencyStats(0, 0.0, 0.0, 0.0)) is None
+
+
+def test_percentiles_of_groups_are_the_most_unfavourable_that_all_groups_have() -> None:
+    """The largest, but the smallest of a difference below its median."""
+    other = replace(
+        VARIED,
+        percentiles_ns=((50.0, 1500.0), (99.0, 3500.0)),
+        percentile_errors_ns=((50.0, 4.0), (99.0, 90.0)),
+        ipdv_percentiles_ns=((1.0, -360.0), (50.0, 20.0), (99.0, 240.0)),
+        max_ns=4000.0,
+        overflow_count=2,
+    )
+    one = replace(VARIED, ipdv_percentiles_ns=((1.0, -350.0), (50.0, 10.0), (99.0, 250.0)), overflow_count=1)
+    whole = merged([found for stats in (one, other) if (found := summarise(stats))])
+    assert whole is not None and (whole.pdv_max_ns, whole.overflow_count) == (4000, 3)
+    assert [dict(found) for found in (whole.percentiles_ns, whole.pdv_percentiles_ns)] == [
+        {50: 2000, 99: 3500},
+        {50: 1000, 99: 2500},
+    ]
+    assert dict(whole.percentile_errors_ns) == dict(whole.pdv_percentile_errors_ns) == {50: 8, 99: 90}
+    assert dict(whole.ipdv_percentiles_ns) == {1: -360, 50: 20, 99: 250}
+    assert whole.rfc3550 == Spread(8, Fraction(0), Fraction(120), Fraction(150))
+
+
+def test_the_latency_of_streams_is_that_of_their_flows_with_histograms_where_there_are_any() -> None:
+    flow = FlowCounts("a", 1, 2, 9, 9, latency=VARIED)
+    plain = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), flows=(flow, replace(flow, stream="b")))
+    assert groups_of(plain, ["a"]) == [Group(1, 2, VARIED)]
+    one = HistogramStats("a", 3, 4, replace(VARIED, count=7))
+    counted = replace(plain, histograms=(one, replace(one, stream="b"), replace(one, tx_port=None)))
+    assert groups_of(counted, ["a"]) == [Group(3, 4, one.latency)]
+    assert shift_ns(bed(), Definition.FILO, 64, 1, 2) == 512, "without statistics frames come back as long"
 
 
 def test_latency_may_be_negative_for_cut_through() -> None:
@@ -622,3 +687,32 @@ def test_a_variation_without_an_error_stands_beside_the_state_of_the_queues() ->
         ("filling, 50 ppm", None),
     ]
     assert both.columns[-1].key == "queues" and "unknown (?) of too few frames, and while a queue fills" in both.note
+
+
+def test_a_table_of_sums_over_flows_has_no_pdv_and_no_percentiles_of_frames_that_were_not_counted() -> None:
+    whole = variation_table(bed(), "v", (), (), ())
+    sums = variation_table(bed(), "v", (), (), (), of_flows=False, counted=False)
+    assert ("PDV: latency above" in whole.note, whole.detail) == (True, False)
+    assert ("PDV: latency above" in sums.note, sums.detail) == (False, True)
+    left_out = {column.key for column in whole.columns} - {column.key for column in sums.columns}
+    assert {"pdv_max_us", "ipdv_p1_us", "ipdv_p99_us"} <= left_out and "ipdv_max_us" not in left_out
+
+
+@pytest.mark.parametrize(("pairs", "detail"), [(60, False), (61, True)])
+def test_more_than_60_wires_are_no_table_for_a_terminal(pairs: int, detail: bool) -> None:
+    assert calibration_table("c", bed(calibration=wires(1.0, 1.0)), (), (), [{}] * pairs).detail is detail
+
+
+def test_frames_beyond_the_time_stamps_are_counted_once_for_a_size() -> None:
+    def cells(count: int, calibrated: str = RAW) -> LatencyCells:
+        found = summarise(replace(VARIED, overflow_count=count))
+        return latency_cells(found, "FIFO", Circumstances(), calibrated)
+
+    rows_of = [(64, cells(1200)), (64, cells(34)), (64, cells(1200, CALIBRATED)), (128, cells(0))]
+    (finding,) = overflows(rows_of)
+    assert finding.startswith("64 B: 1,234 frames took longer")
+
+
+def test_the_note_says_whether_wires_are_subtracted() -> None:
+    assert "yes: the wire of the calibration is subtracted" in latency_note(bed(calibration=wires(1.0, 1.0)))
+    assert "nothing is subtracted. Jitter" in latency_note(bed())
