@@ -296,6 +296,10 @@ class Outage:
     """Departure of the last frame that arrived before; None when no look fell into the outage."""
     first_after_ns: int | None
     """Departure of the frame behind the last gap; None without a gap."""
+    sent_before: int = field(default=0, metadata={"stored": "if set"})
+    """Frames up to the last one before; 0 when no look fell into the outage."""
+    lost_before: int = field(default=0, metadata={"stored": "if set"})
+    """Of these."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,18 @@ from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.flow_counts import tail_lost
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES
+
+
+class LastBefore(NamedTuple):
+    """The last frame of a flow that came before it stalled."""
+
+    departed: int | None
+    """In ticks; None where its latency is longer than time stamps reach, or below 0 as clocks of ports are off."""
+    sent: int
+    """Frames until then, it included."""
+    lost: int
+    """Of these."""
 
 
 class StallFinder:
@@ -21,16 +34,16 @@ class StallFinder:
     def __init__(self, plan: Plan) -> None:
         self._cells = plan.columns.cell[plan.columns.expected]
         self._frames: NDArray[np.int64] | None = None
-        self.last_before: dict[int, int] = {}
-        """Cell of a flow: departure of the last frame that it had received when it stalled, in ticks."""
+        self.last_before: dict[int, LastBefore] = {}
+        """By cell of a flow."""
 
     def look(self, records: NDArray[np.void]) -> None:
         """Take note of every flow that has received nothing since the look before."""
         frames = records["frames"][self._cells].astype(np.int64)
         if self._frames is not None:
             for cell in self._cells[(frames == self._frames) & (frames > 0)].tolist():
-                departed = int(records["last_arrival"][cell]) - int(records["latency_last"][cell])
-                self.last_before.setdefault(cell, departed)
+                if cell not in self.last_before:
+                    self.last_before[cell] = _last_before(records[cell])
         self._frames = frames
 
     @property
@@ -39,8 +52,15 @@ class StallFinder:
         return len(self.last_before) == len(self._cells)
 
 
+def _last_before(record: np.void) -> LastBefore:
+    arrived, latency, sent, came = (
+        int(record[name]) for name in ("last_arrival", "latency_last", "next_sequence", "frames")
+    )
+    return LastBefore(arrived - latency if latency < ALL_ONES else None, sent, max(0, sent - came))
+
+
 def outages(
-    plan: Plan, reading: Reading, last_before: Mapping[int, int], flows: FlowArrays, tick_ps: int
+    plan: Plan, reading: Reading, last_before: Mapping[int, LastBefore], flows: FlowArrays, tick_ps: int
 ) -> tuple[Outage, ...]:
     """Outage of each flow; ``last_before`` is that of a :class:`StallFinder` that has looked meanwhile."""
 
@@ -49,6 +69,7 @@ def outages(
 
     names, records = plan.names, reading.records
     origin, _ = departures(plan, records)
+    unseen = LastBefore(None, 0, 0)
     return tuple(
         Outage(
             stream=names[flow.stream],
@@ -57,8 +78,10 @@ def outages(
             tx_frames=int(flows.sent[row]),
             lost_frames=int(flows.lost[row]),
             tail_lost_frames=int(tail_lost(flows.sent[row], records["next_sequence"][flow.cell])),
-            last_before_ns=since_first_ns(last_before.get(flow.cell)),
+            last_before_ns=since_first_ns((before := last_before.get(flow.cell, unseen)).departed),
             first_after_ns=since_first_ns(int(records["last_gap_time"][flow.cell])),
+            sent_before=before.sent,
+            lost_before=before.lost,
         )
         for row, flow in enumerate(plan.flows)
         if flow.expected

@@ -19,10 +19,11 @@ from p4mesh.measurement.departures import (
     window,
 )
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.measurement.outages import StallFinder, outages
+from p4mesh.measurement.outages import LastBefore, StallFinder, outages
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES
 
 WINDOW = Window(transmission=Fraction(1000), starts=10)
 ALLOWED = 1000 + 10 + READ_ERROR_TICKS
@@ -123,8 +124,9 @@ def test_streams_send_for_their_count_over_their_rate_or_as_long_as_their_schedu
 
 
 def looked_at(*cells: tuple[int, int, int]) -> np.ndarray[Any, Any]:
-    """Records of cells: frames, last arrival, last latency."""
-    return np.array(list(cells), dtype=[(name, np.uint64) for name in ("frames", "last_arrival", "latency_last")])
+    """Records of cells: frames, last arrival, last latency; one frame in ten of those that came is lost."""
+    names = ("frames", "last_arrival", "latency_last", "next_sequence")
+    return np.array([(*cell, cell[0] * 11 // 10) for cell in cells], dtype=[(name, np.uint64) for name in names])
 
 
 def test_a_flow_has_stalled_when_a_look_finds_no_frame_more() -> None:
@@ -136,10 +138,18 @@ def test_a_flow_has_stalled_when_a_look_finds_no_frame_more() -> None:
     assert (finder.last_before, finder.complete) == ({}, False), "a flow without frames has none before an outage"
     finder.look(looked_at((6, 700, 30), (0, 0, 0), (1, 700, 40)))
     finder.look(looked_at((7, 800, 30), (0, 0, 0), (1, 700, 40)))
-    assert (finder.last_before, finder.complete) == ({2: 660}, False)
-    finder.look(looked_at((7, 800, 30), (0, 0, 0), (2, 900, 40)))
-    finder.look(looked_at((7, 800, 30), (0, 0, 0), (2, 900, 40)))
-    assert (finder.last_before, finder.complete) == ({2: 660, 0: 770}, True), "the first stall counts"
+    assert (finder.last_before, finder.complete) == ({2: (660, 1, 0)}, False)
+    finder.look(looked_at((20, 800, 30), (0, 0, 0), (2, 900, 40)))
+    finder.look(looked_at((20, 800, 30), (0, 0, 0), (2, 900, 40)))
+    assert (finder.last_before, finder.complete) == ({2: (660, 1, 0), 0: (770, 22, 2)}, True), "the first stall counts"
+
+
+def test_a_latency_that_no_stamp_reaches_tells_no_departure() -> None:
+    """A clock that is behind makes a latency below 0; it stops at 2^32 - 1 ticks."""
+    finder = StallFinder(cast("Plan", SimpleNamespace(columns=SimpleNamespace(cell=np.arange(1), expected=[True]))))
+    for _ in range(2):
+        finder.look(looked_at((20, 800, ALL_ONES)))
+    assert finder.last_before == {0: (None, 22, 2)}
 
 
 def test_an_outage_is_told_from_the_first_departure_on() -> None:
@@ -151,8 +161,9 @@ def test_an_outage_is_told_from_the_first_departure_on() -> None:
     for name in records().dtype.names or ():
         stamped[name] = records()[name]
     stamped["next_sequence"][:3], stamped["last_gap_time"][:3] = (90, 0, 95), (2000, 0, 0)
+    before = LastBefore(800, 40, 3)
     counted = cast("FlowArrays", SimpleNamespace(sent=np.array([100, 0, 95]), lost=np.array([30, 0, 7])))
-    assert outages(plan, cast("Reading", SimpleNamespace(records=stamped)), {0: 800}, counted, 2000) == (
-        Outage("load", 1, 2, 100, 30, 10, 1400, 3800),
+    assert outages(plan, cast("Reading", SimpleNamespace(records=stamped)), {0: before}, counted, 2000) == (
+        Outage("load", 1, 2, 100, 30, 10, 1400, 3800, 40, 3),
         Outage("load", 2, 1, 95, 7, 0, None, None),
     )

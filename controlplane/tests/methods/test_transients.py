@@ -46,11 +46,17 @@ LINE_FPS = float(max_rate_fps(64, 10**9))
 
 
 def collapsing(
-    *, ports: int = 4, capacity_fps: int = 4_000_000, pass_ppm: int = 50_000, burst_frames: int = 64
+    *,
+    ports: int = 4,
+    capacity_fps: int = 4_000_000,
+    pass_ppm: int = 50_000,
+    burst_frames: int = 64,
+    rx_stamp_offset_ns: int = 0,
 ) -> Topology:
     """A switch that forwards a share of the frames alone, once more than a burst has come beyond its capacity."""
     lookup = f"{{capacity_fps: {capacity_fps}, overload_pass_ppm: {pass_ppm}, burst_frames: {burst_frames}}}"
-    return parsed(switch(f"lookup: {lookup}", ports=ports, rates_bps=10**9))
+    clocks = f"rx_stamp_offset_ns: {rx_stamp_offset_ns}"
+    return parsed(switch(f"lookup: {lookup}", ports=ports, rates_bps=10**9, tester_port=clocks))
 
 
 def measured(test: Method, topology: Topology, *settings: str) -> Outcome:
@@ -75,6 +81,12 @@ def test_the_shipped_switch_collapses_to_the_rate_of_its_model(load_pct: int, lo
     assert rates["frmol_error_fps"] == pytest.approx(2 * 18 * LINE_FPS / 3000 / longer, rel=0.2)
     assert loss["loss_low_pct"] <= 99.98 <= loss["loss_high_pct"]
     assert loss["early_frames"] > 20
+
+
+@pytest.mark.filterwarnings("error")
+def test_clocks_that_make_all_latencies_negative_hide_no_transient() -> None:
+    plain, behind = (at_load(collapsing(rx_stamp_offset_ns=offset_ns), 100) for offset_ns in (0, -5_000_000))
+    assert behind == plain
 
 
 @pytest.mark.parametrize("load_pct", [70, 100])

@@ -832,7 +832,12 @@ STAMPS_MS = _column(
 STAMPS_MS_AVG = _column(
     "stamps_ms_avg", "By time stamps avg", "mean outage by time stamps", digits=6, error="resolution_ms"
 )
-RESOLUTION_MS = _setting("resolution_ms", "Resolution", "resolution of an outage: the distance of two frames", digits=6)
+RESOLUTION_MS = _setting(
+    "resolution_ms",
+    "Resolution",
+    "error of an outage: the distance of two frames, or what losses by chance leave unsure",
+    digits=6,
+)
 LOST_FRAMES_AVG = _loss("lost_frames_avg", "Lost avg", "mean of the lost frames", digits=1, exact=REPEATED)
 CORRUPTED_FRAMES_AVG = _column(
     "corrupted_frames_avg",
@@ -995,7 +1000,9 @@ SILENT_MEMBERSHIPS = _lower(
 BURDEN_PCT = _setting("burden_pct", "Burden", "load of the unicast frames beside the group")
 DELAY_US = _lower("delay_us", "Delay", "group join or leave delay (RFC 3918 6)", error="resolution_us")
 RESOLUTION_US = _setting(
-    "resolution_us", "Resolution", "resolution of a time: the distance of two frames of a port or group"
+    "resolution_us",
+    "Resolution",
+    "error of a time: the distance of two frames of a port or group, or the time itself where it is a bound",
 )
 MULTICAST_FPS = _higher("multicast_fps", "Multicast throughput", "throughput of multicast copies", "copies/s", 0)
 MULTICAST_LOST_FRAMES = _loss(

@@ -35,6 +35,10 @@ RFC_OVERLOAD_S = 60
 RECOVERY = "recovery"
 OVERLOAD, REDUCED = "overload", "reduced"
 ONE_PORT, TWO_PORTS = "one_port", "two_ports"
+_AT_MOST = (
+    "recovery takes no longer than is printed, and may be much shorter: the device loses single frames at the "
+    "throughput, or frames come late, and one of these may be the last gap"
+)
 NOT_APPLICABLE = Judgement(Verdict.MEASURED, "not applicable")
 
 
@@ -60,6 +64,7 @@ class Recovery(Record):
     runs: Annotated[int | None, fields.RUNS] = None
     throughput: MeshThroughput
     each_us: tuple[float | None, ...] = ()
+    finding: str = field(default="", metadata=OMITTED)
     reason: str
 
 
@@ -156,7 +161,12 @@ class SystemRecovery(SearchTest[Recovery]):
             "",
             (table, *([each] if runs else []), throughput_table(searched)),
             searched=searched,
-            findings=[f"{row.frame_size_bytes} B: {row.reason}" for row in rows if not row.state.good and row.reason],
+            findings=[
+                f"{row.frame_size_bytes} B: {text}"
+                for row in rows
+                for text in (row.finding, "" if row.state.good else row.reason)
+                if text
+            ],
             deviations=(
                 self.short_trials(bed, parameters, results),
                 short if shortest_ns < RFC_OVERLOAD_S * NS_PER_S else "",
@@ -220,6 +230,15 @@ def _lost(result: TrialResult, stream: str) -> int:
     return sum(flow.lost_frames for flow in result.flows if flow.stream == stream)
 
 
+def _reorders(results: Sequence[TrialResult], stream: str) -> bool:
+    return any(
+        flow.lost_frames and flow.reordered_frames
+        for result in results
+        for flow in result.flows
+        if flow.stream == stream
+    )
+
+
 def _judgement(results: Sequence[TrialResult]) -> Judgement:
     for result in results:
         if not result.status.trusted:
@@ -264,6 +283,9 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
     if len(known) < len(times_ns):
         return replace(row, state=Verdict.FAIL, reason="frames were lost until the end of the trial")
     spread = spread_of(known)
+    if row.throughput.search.shown.lost_frames or _reorders(results, REDUCED):
+        most_us = max(NS_PER_S / reduced.rate_fps, spread.maximum) / NS_PER_US
+        row = replace(row, finding=_AT_MOST, resolution_us=float(most_us))
     return replace(
         row,
         recovery_us_avg=float(spread.mean / NS_PER_US),

@@ -328,6 +328,7 @@ def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results
     ]
     spread = spread_of([_without(value, off_ns) for value in chosen])
     stamps = [time.stamps_ns - off_ns for time in times if time.stamps_ns is not None]
+    interval_ns = NS_PER_S / min(stream.rate_fps for stream in spec.streams)
     return replace(
         row,
         reset_ms_avg=float(spread.mean / _MS),
@@ -336,7 +337,7 @@ def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results
         reset_ms_max=float(spread.maximum / _MS),
         loss_ms_avg=float(spread_of([_without(time.loss_ns, off_ns) for time in times]).mean / _MS),
         stamps_ms_avg=float(spread_of(stamps).mean / _MS) if stamps else None,
-        resolution_ms=float(NS_PER_S / min(stream.rate_fps for stream in spec.streams) / _MS),
+        resolution_ms=float(max(interval_ns, *(time.error_ns for time in times)) / _MS),
     )
 
 
@@ -353,7 +354,8 @@ def _note(bed: Bed, parameters: ParameterSet) -> str:
         f"Protocol {protocol}, media Ethernet, port speed {number_text(speed_mbps)} Mbit/s, encapsulation "
         f"Ethernet{tagged}, "
         f"topology {bed.topology}. By frame loss: lost frames / rate of the flow "
-        "that lost most, within one resolution. By time stamps: departure of the first frame that arrived after it "
+        "that lost most, without those that it loses by chance, within one resolution, which is the distance of two "
+        "frames and what such losses leave unsure. By time stamps: departure of the first frame that arrived after it "
         "less that of the last one before, up to two resolutions too long. The reset time is the more accurate one: "
         "frame loss, or time stamps where frames were lost elsewhere, too. Rates are sums over the transmitting ports."
     )

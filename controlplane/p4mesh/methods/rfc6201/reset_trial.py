@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, sqrt
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.measurement.counts import Outage
@@ -27,6 +27,8 @@ FRAME_LOSS, TIME_STAMPS = "frame loss", "time stamps"
 _AFTER_HOOK_NS = 60 * NS_PER_S
 _RESOLUTION_NS = 100_000_000
 """Time for a router to find its neighbours anew."""
+_WAITING = Fraction(1, 100)
+"""Share of the frames of an outage that may have waited in the device and come before its end."""
 _GIVE_COMMAND = "give the command that resets the device: --set reset_cmd=COMMAND"
 
 
@@ -40,28 +42,31 @@ class ResetTime:
     method: str
     """The more accurate of the two here."""
     recovered: bool
+    error_ns: Fraction
+    """How far the loss may be off."""
 
 
 def reset_time(spec: TrialSpec, result: TrialResult) -> ResetTime:
     """The longest interruption of any flow (RFC 6201 1.3).
 
-    By frame loss it is lost frames / rate, within one interval of the frames. By time stamps it is the
-    distance of the frames around the gap, up to two intervals too much. Loss is preferred unless frames
-    were lost elsewhere as well.
+    By frame loss it is lost frames / rate, within one interval of the frames; those lost before it, and as many behind
+    it as such a share says, are left out. By time stamps it is the distance of the frames around the gap, up to two
+    intervals too much; None where the last gap is another one. Loss is preferred unless frames were lost elsewhere and
+    no look tells how many.
     """
     recovered = all(outage.tail_lost_frames == 0 for outage in result.outages)
     times = [(outage, _interval_ns(spec, outage)) for outage in result.outages]
-    loss_ns = max(outage.lost_frames * interval_ns for outage, interval_ns in times)
+    losses = [[frames * interval_ns for frames in _loss(outage, interval_ns)] for outage, interval_ns in times]
+    loss_ns, error_ns = max(losses)
     hit = [item for item in times if item[0].lost_frames]
-    stamps = [_stamps_ns(outage) for outage, _ in hit]
+    stamps = [None if _is_elsewhere(*item) else _stamps_ns(item[0]) for item in hit]
     known = [value for value in stamps if value is not None]
     stamps_ns = max(known) if known and len(known) == len(stamps) else None
     elsewhere = stamps_ns is not None and any(
-        loss * interval_ns > stamp + interval_ns
+        (outage.lost_frames - outage.lost_before) * interval_ns > stamp + interval_ns
         for (outage, interval_ns), stamp in zip(hit, known, strict=True)
-        for loss in (outage.lost_frames,)
     )
-    return ResetTime(loss_ns, stamps_ns, TIME_STAMPS if elsewhere else FRAME_LOSS, recovered)
+    return ResetTime(loss_ns, stamps_ns, TIME_STAMPS if elsewhere else FRAME_LOSS, recovered, error_ns)
 
 
 def reset_spec(test: str, mesh: Mesh, size: int, load_pct: Fraction, bed: Bed, parameters: ParameterSet) -> TrialSpec:
@@ -147,6 +152,27 @@ def _interval_ns(spec: TrialSpec, outage: Outage) -> Fraction:
     """The mean distance of the frames of a flow."""
     stream = next(item for item in spec.streams if outage.tx_port in item.tx_ports and outage.rx_port in item.rx_ports)
     return Fraction(stream.frame_count, outage.tx_frames) * NS_PER_S / stream.rate_fps
+
+
+def _between(outage: Outage, interval_ns: Fraction) -> Fraction:
+    """Frames that came between the outage and the last gap; 0 where no look fell into the outage."""
+    stamps_ns = _stamps_ns(outage) if outage.sent_before else None
+    behind = outage.lost_frames - outage.lost_before
+    return Fraction(0) if stamps_ns is None else max(Fraction(0), stamps_ns / interval_ns - behind - 1)
+
+
+def _is_elsewhere(outage: Outage, interval_ns: Fraction) -> bool:
+    """Whether the last gap is not that of the outage; a few frames that waited in the device may be inside of it."""
+    return _between(outage, interval_ns) > max(Fraction(2), outage.lost_frames * _WAITING)
+
+
+def _loss(outage: Outage, interval_ns: Fraction) -> tuple[Fraction, Fraction]:
+    """Frames that the outage cost a flow, and their error: of those that chance takes behind it the number varies."""
+    behind = outage.lost_frames - outage.lost_before
+    times = _between(outage, interval_ns) / max(1, outage.sent_before - outage.lost_before)
+    by_chance = min(Fraction(behind), outage.lost_before * times)
+    varied = 2 * Fraction(sqrt(by_chance + times**2 * (outage.lost_before + 1)))
+    return behind - by_chance, max(Fraction(1), times + varied)
 
 
 def _stamps_ns(outage: Outage) -> Fraction | None:

@@ -152,10 +152,11 @@ def _sent(counts: ReasonCounts) -> int:
 
 
 def _ways_ns(reading: Reading, flows: FlowArrays, tick_ps: int) -> dict[int, float]:
-    """Smallest latency of the test frames at each port."""
+    """Smallest latency of the test frames at each port; 0 where time stamps do not reach it, as clocks are off."""
     rows = np.flatnonzero((flows.expected & (flows.unique > 0))[: len(flows.cells)])
-    least = (ALL_ONES - reading.records["latency_min_inverted"][flows.cells[rows]].astype(np.int64)) * tick_ps / 1000
+    ticks = ALL_ONES - reading.records["latency_min_inverted"][flows.cells[rows]].astype(np.int64)
+    least_ns = np.where(ticks < ALL_ONES, ticks, 0) * tick_ps / 1000
     ways: dict[int, float] = {}
-    for port, way_ns in zip(flows.rx_port[rows].tolist(), least.tolist(), strict=True):
+    for port, way_ns in zip(flows.rx_port[rows].tolist(), least_ns.tolist(), strict=True):
         ways[port] = min(way_ns, ways.get(port, way_ns))
     return ways

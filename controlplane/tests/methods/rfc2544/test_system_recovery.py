@@ -9,7 +9,7 @@ from math import ceil
 import pytest
 from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
-from support.networks import network, node, parsed
+from support.networks import network, node, parsed, switch
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import TopologyError
@@ -267,3 +267,23 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     assert drained_us - between_losses_us - slack_us <= result.recovery_us_avg <= drained_us + slack_us
     assert result.recovery_us_min > 0 and result.reduced_lost_frames > 0
     assert outcome.state is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("fault", "at_most"),
+    [
+        ("loss_ppb: 0", False),
+        ("impairments: {corrupt_ppb: 4000000}", True),
+        ("impairments: {reorder_ppb: 30000000, reorder_delay_ns: 300000}", True),
+    ],
+)
+def test_the_last_gap_of_a_device_that_loses_or_delays_single_frames_is_a_bound(fault: str, at_most: bool) -> None:
+    """The look-up takes 64 frames more than its capacity: at half of the overload, its debt is gone within 3 ms."""
+    topology = parsed(switch("lookup: {capacity_fps: 50000, burst_frames: 64}", fault, ports=2, rates_bps=10**8))
+    settings = ("runs=1", "scaled_frames=2000", "acceptable_loss_pct=1", *FAST)
+    results, outcome, _ = run_on_sim(SystemRecovery(), topology, (128,), *settings)
+    (result,) = results.values()
+    paid_us = 64e6 / (50_000 - result.reduced_fps)
+    assert abs(result.recovery_us_avg - paid_us) < result.resolution_us + 2e6 / result.reduced_fps
+    assert (result.recovery_us_avg > 2 * paid_us) is at_most
+    assert any("recovery takes no longer" in text for text in outcome.findings) is at_most

@@ -19,8 +19,10 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc6201.reset import ResetUnit
-from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
+from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS, reset_time
 from p4mesh.run.preparation import bed_of
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -95,6 +97,47 @@ def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
     assert row.method == TIME_STAMPS
     assert row.reset_ms_avg == pytest.approx(1001 * interval, abs=2e-6)
     assert row.loss_ms_avg == pytest.approx(1050 * interval)
+
+
+@pytest.mark.parametrize(
+    ("lost_before", "between", "lost", "error", "stamped"),
+    [
+        # One of 1,000 frames was lost before: so were 1.9 of the 1,900 before the last gap, with 95 % confidence.
+        (1, 1900, 100.1, 1.9 + 2 * (1.9 + 2 * 1.9**2) ** 0.5, False),
+        # The last gap is that of the outage, and so it is if two frames waited inside of it.
+        (1, 0, 102, 1, True),
+        (0, 2, 102, 1, True),
+        # Nothing was lost before, and something behind: up to three in as many frames.
+        (0, 1900, 102, 3 * 1.9, False),
+        # Chance takes more than there is.
+        (500, 1900, 0, 1.9 + 2 * (102 + 501 * 1.9**2) ** 0.5, False),
+    ],
+)
+def test_frames_lost_by_chance_are_no_part_of_an_outage(
+    lost_before: int, between: int, lost: float, error: float, stamped: bool
+) -> None:
+    """A flow of 1,000 frames/s of which 1,000 came before the outage, and that lost 102 from there on."""
+    ms, before, gap = 10**6, 1000 + lost_before, 103 + between
+    stream = Stream("pairs", 64, Fraction(1000), before + gap + 5, Pairs(), (1,), (2,))
+    frames = (stream.frame_count, lost_before + 102, 0)
+    outage = Outage("pairs", 1, 2, *frames, before * ms, (before + gap) * ms, before, lost_before)
+    spec = TrialSpec("reset", (stream,), 3000 * ms)
+    found = reset_time(spec, replace(Interrupted(0).measure(spec), outages=(outage,)))
+    assert (float(found.loss_ns / ms), float(found.error_ns / ms)) == pytest.approx((lost, error))
+    assert found.stamps_ns == (gap * ms if stamped else None)
+
+
+@pytest.mark.parametrize("fault", ["loss_ppb: 10000000", "impairments: {corrupt_ppb: 10000000}"])
+def test_a_reset_is_as_long_behind_a_device_that_loses_frames_at_random(fault: str) -> None:
+    """One frame in a hundred is lost, 422 in the second behind the reset: 10 ms at this rate."""
+    topology = parsed(switch("reset: {time_s: 0.05}", fault, ports=2, rates_bps=10**8, seed=5))
+    with open_measurer(topology) as measurer:
+        row, _ = run(
+            Session(measurer.measure), RATE_PCT, "resets=1", "before_ms=500", "after_ms=500", "bidirectional=false",
+            bed=bed_of(topology, "sim"),
+        )  # fmt: skip
+    assert abs(row.reset_ms_avg - 50) < row.resolution_ms < 1
+    assert (row.stamps_ms_avg, row.method) == (None, FRAME_LOSS)
 
 
 def test_corrupted_frames_stand_beside_the_lost_ones() -> None:
