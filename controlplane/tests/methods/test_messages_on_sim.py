@@ -287,7 +287,7 @@ def test_losses_of_inputs_by_hand(trials: int) -> None:
     """Lost, late and early: 6 + 6 + 3 of 60, and 18 + 4 + 2. The same trial twice has the same shares and errors.
 
     Late ones may have been on the way, 3 in the least latency, and 2 more may be of the transient: of 39 frames, 34 to
-    41 are lost for good. An input may have none of the early frames or all.
+    41 are lost for good. An input may have none of the late and early frames or all.
     """
     row = load_row([OVER] * trials, 64, Fraction(150), Fraction(1000))
     assert (row.tx_frames, row.lost_frames, row.late_frames, row.early_frames) == (
@@ -301,7 +301,7 @@ def test_losses_of_inputs_by_hand(trials: int) -> None:
     assert (first.port, first.late_frames, first.early_frames) == (1, 6 * trials, 3 * trials)
     assert (second.port, second.late_frames, second.early_frames) == (2, 4 * trials, 2 * trials)
     assert (first.frame_loss_ratio, second.frame_loss_ratio) == (0.25, 0.4)
-    assert (first.frame_loss_error, second.frame_loss_error) == pytest.approx((8 / 60, 7 / 60))
+    assert (first.frame_loss_error, second.frame_loss_error) == pytest.approx((14 / 60, 11 / 60))
     assert (first.messages, first.damaged_messages_min, first.damaged_messages_max) == (
         30 * trials,
         6 * trials,
@@ -374,10 +374,10 @@ def test_trials_that_differ_add_the_error_of_a_sample() -> None:
 def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_ends() -> None:
     queued = load(150, (6, 9, 9), last_ns=99_000, ports=(PortCounts(3, late_frames=24),))
     first, _ = load_row([queued], 64, Fraction(150), Fraction(1000)).inputs
-    assert first.frame_loss_error == pytest.approx(3 / 60), "on the way, of as many late frames as were lost"
+    assert first.frame_loss_error == pytest.approx(17 / 60), "3 on the way, and 14 late ones of either input"
     spec, result = queued
     unknown = (spec, replace(result, flows=tuple(replace(flow, latency=None) for flow in result.flows)))
-    assert load_row([unknown], 64, Fraction(150), Fraction(1000)).inputs[0].frame_loss_error == 0
+    assert load_row([unknown], 64, Fraction(150), Fraction(1000)).inputs[0].frame_loss_error == pytest.approx(14 / 60)
     begun = load(150, (6, 9, 9), last_ns=99_000, transient=Transient(1000, over=True, frames=5, hidden_frames=2))
     first, second = load_row([begun], 64, Fraction(150), Fraction(1000)).inputs
     assert (first.frame_loss_error, second.frame_loss_error) == pytest.approx((5 / 60, 5 / 60)), (

@@ -307,14 +307,14 @@ def _lost_of(trials: Sequence[_Shared], places: Collection[int]) -> _Estimate:
     """Share of the frames of some inputs that were lost, late or early."""
     chosen = [(trial, trial.inputs[place]) for trial in trials for place in places]
     hidden = sum(trial.transient.hidden_frames for trial in trials if trial.transient is not None)
-    # Nothing tells whose early frames were: those of inputs that began first, say.
-    early = sum(one.early_frames or 0 for _, one in chosen)
-    others = sum(one.early_frames or 0 for trial in trials for one in trial.inputs) - early
+    # Nothing tells whose late and early frames were: a queue that fills takes those of all, a full one those of some.
+    missed = sum(one.missed_frames for _, one in chosen)
+    others = sum(one.missed_frames for trial in trials for one in trial.inputs) - missed
     return _share(
         sum(one.lost_frames + one.missed_frames for _, one in chosen),
         sum(one.tx_frames for _, one in chosen),
         sum(trial.edge_messages * one.tx_frames // max(1, one.messages) for trial, one in chosen),
-        sum(trial.in_flight_frames for trial in trials) + hidden + (early if others else 0),
+        sum(trial.in_flight_frames for trial in trials) + hidden + (missed if others else 0),
         sum(trial.kept_frames for trial in trials) + hidden + others,
     )
 

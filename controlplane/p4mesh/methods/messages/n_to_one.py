@@ -100,7 +100,8 @@ class NToOne(MethodOf[LoadRows]):
             "ones, which came at first beyond the rate of the rest. How many "
             "messages a longer trial damages lies between the two ratios. Errors are those of the first and the last "
             "messages, during which not all inputs send, of a queue that may fill, and of the trials, whose senders "
-            "begin at other moments each, with 95 % confidence; of fairness, those of late frames and of the trials."
+            "begin at other moments each, with 95 % confidence; of inputs and of fairness, also those of late frames, "
+            "as nothing tells whose they were."
         )
         keys = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
         return self.outcome(
