@@ -77,7 +77,7 @@ def _sampled(spec: TrialSpec, mesh: Mesh, parameters: ParameterSet, network: str
     warm_up = parameters.number("warm_up_pct") / 100
     streams: list[Stream] = []
     for stream in spec.streams:
-        before = min(int(warm_up * stream.frame_count), stream.frame_count - 1)
+        before = int(warm_up * stream.frame_count)  # of 99 % at most
         sampled = 1 if tagged else stream.frame_count - before
         parts = {
             f"{stream.name}-before": before,

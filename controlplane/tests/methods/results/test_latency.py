@@ -14,6 +14,7 @@ import pytest
 from support.beds import GIGABIT
 from support.delays import DelayMeasurer, Delays, constant, statistics
 from support.latency_bench import QUICK, bed, rows, run, wires
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.layers import ipv4, ipv6
@@ -103,7 +104,9 @@ def test_all_definitions_follow_from_one_pair_of_time_stamps(kind: Definition) -
         assert row["definition"] == kind.value
         shown = {row["min_us"], row["avg_us"], row["max_us"], row["p50_us"], row["p99_9_us"]}
         assert shown == {float(values[kind.value] / 1000)}
-    for row in rows(outcome, "latency_definitions"):
+    defined = rows(outcome, "latency_definitions")
+    assert [row["link"] for row in defined] == list(expected)
+    for row in defined:
         for name, value in expected[str(row["link"])].items():
             assert row[f"{name.lower()}_us"] == pytest.approx(float(value / 1000)), (row["link"], name)
 
@@ -452,6 +455,18 @@ def test_all_frames_after_the_warm_up_are_samples() -> None:
     assert sampled.start_offset_ns[0] == round(100 * 10**9 / max_rate_fps(64, GIGABIT))
     (row,) = rows(outcome, "latency")
     assert (row["max_us"], row["samples"], row["runs"]) == (2.0, 200, 1)
+    assert (row["stddev_us"], row["rsd_pct"]) == (None, None), "of one run"
+    assert row["rate_fps"] == pytest.approx(1_488_095.24), "of a port"
+    said = (
+        "samples begin after 50 % of them (RFC: 60 s of 120 s).",
+        "All frames after",
+        "1 run per load instead of 20.",
+    )
+    assert all(any(part in text for text in outcome.deviations) for part in said)
+    assert "Percentiles are those of the slowest port pair" in outcome.tables[0].note
+    (figure,) = outcome.figures
+    assert {line.points for line in figure.series} == {((64, 2.0),)}
+    assert [line.name for line in figure.series] == ["minimum", "average", "maximum"]
 
 
 def test_without_a_warm_up_the_stream_is_one() -> None:
@@ -479,7 +494,10 @@ def test_a_tagged_frame_takes_the_place_of_a_frame_in_twenty_runs() -> None:
     assert (row["runs"], row["samples"]) == (20, 40), "one tagged frame per port and run"
     assert row["avg_us"] == pytest.approx((1000 + 10 * 10.5) / 1000)
     assert row["stddev_us"] == pytest.approx(0.01 * (35**0.5), rel=1e-6), "of 1 to 20: square root of 35"
+    assert row["rsd_pct"] == pytest.approx(100 * float(str(row["stddev_us"])) / float(str(row["avg_us"])))
     assert not {"p99_us", "jitter_avg_us"} & set(row), "of one frame per flow and run"
+    assert "Percentiles" not in outcome.tables[0].note
+    assert not any("did not arrive" in text or "All frames" in text for text in outcome.deviations + outcome.findings)
     assert not any("instead of 20" in text for text in outcome.deviations)
 
 
@@ -526,22 +544,26 @@ def test_a_new_network_needs_tagged_ip_frames(settings: tuple[str, ...], message
         test.check(bed(), resolve(test.name, test.parameters, settings))
 
 
-def test_tagged_frames_that_do_not_arrive_are_counted() -> None:
-    """The device does not know the new network behind port 2."""
+@pytest.mark.parametrize(("unknown", "missing"), [((2,), 3), ((1, 2), 6)])
+def test_tagged_frames_that_do_not_arrive_are_counted(unknown: tuple[int, ...], missing: int) -> None:
+    """The device does not know the new network behind some ports; at 90 %, above the throughput, nothing is sent."""
 
     class Lossy(DelayMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
             result = super().measure(spec)
             new = {stream.name for stream in spec.streams if stream.modifiers}
-            flows = (flow for flow in result.flows if flow.stream not in new or flow.rx_port != 2)
+            flows = (flow for flow in result.flows if flow.stream not in new or flow.rx_port not in unknown)
             return replace(result, flows=tuple(flows))
 
     test = Latency()
-    parameters = resolve(test.name, test.parameters, (*QUICK, "mode=rfc", "tagged_network=new", "runs=3"))
+    settings = ("mode=rfc", "tagged_network=new", "runs=3", "loads=all", "search_max_pct=60", "search_initial_pct=60")
+    parameters = resolve(test.name, test.parameters, (*QUICK, *settings))
     (unit,) = test.units(parameters, (64,))
     result = test.run_unit(unit, bed(), parameters, Lossy(constant(2000.0)))
     outcome = test.assemble(bed(), parameters, {unit: result})
-    assert "64 B at throughput, new network: 3 of 6 tagged frames did not arrive" in outcome.findings
+    lost = [text for text in outcome.findings if "did not arrive" in text]
+    where = ("10 %", "50 %", "throughput")
+    assert lost == [f"64 B at {at}, new network: {missing} of 6 tagged frames did not arrive" for at in where]
 
 
 def test_loss_while_latency_is_measured_is_said() -> None:
@@ -594,8 +616,9 @@ def test_untrusted_runs_are_not_averaged() -> None:
     result = test.run_unit(unit, bed(), parameters, DelayMeasurer(delays, status))
     outcome = test.assemble(bed(), parameters, {unit: result})
     (row,) = rows(outcome, "latency")
-    assert (row["runs"], row["max_us"]) == (2, 2.0)
+    assert (row["runs"], row["max_us"], row["stddev_us"]) == (2, 2.0, 0)
     assert outcome.state is Verdict.INVALID
+    assert "latency trial, 64 B at throughput, same network: INVALID: the fake says so" in outcome.findings
 
 
 # Variation
@@ -653,6 +676,32 @@ def test_growth_with_the_frame_size_tells_the_type_of_the_device(stages: Fractio
     latency = {size: 700 + stages * 8 * size for size in (64, 512, 1518)}
     assert architecture({size: Fraction(value) for size, value in latency.items()}, GIGABIT).startswith(text)
     assert architecture({64: Fraction(700)}, GIGABIT) == ""
+
+
+@pytest.mark.parametrize(
+    ("rates_bps", "text"),
+    [
+        ((GIGABIT, GIGABIT), "Store-and-forward device: the smallest first-in first-out latency grows by 1.00"),
+        ((10**10, GIGABIT), ""),
+    ],
+)
+def test_definitions_tell_the_type_of_the_device_where_ports_have_one_rate(
+    rates_bps: tuple[int, int], text: str
+) -> None:
+    delays: Delays = lambda stream, tx, rx, count: [700.0 + 8 * stream.frame_size_bytes] * count  # noqa: E731
+    _, outcome = run_units(Latency(), bed(*rates_bps), DelayMeasurer(delays), (64, 1518), *QUICK)
+    (table,) = (table for table in outcome.tables if table.name == "latency_definitions")
+    assert text in table.note and ("device:" in table.note) == bool(text)
+    names = {line.name for line in outcome.figures[0].series}
+    assert ("maximum, 10 -> 1" in names) == (not text) and ("maximum" in names) == bool(text)
+
+
+@pytest.mark.parametrize("histograms", [1, 2])
+def test_flows_are_counted_in_histograms_where_there_is_one_for_each(histograms: int) -> None:
+    measurer = DelayMeasurer(constant(2000.0))
+    run_units(Latency(), replace(bed(), histograms=histograms), measurer, (64,), *QUICK)
+    spec = measurer.specs[-1]
+    assert (len(spec.histogram_flows), spec.per_flow) == ((2, False) if histograms == 2 else (0, True))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv6
-from p4mesh.methods.base import Method
+from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
@@ -33,9 +33,11 @@ from p4mesh.methods.rfc9004.buffer_times import (
     in_longer_trials,
     without_buffer,
 )
+from p4mesh.methods.rfc9004.burst_searches import burst_goal
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase, Pairs
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -413,10 +415,79 @@ def test_the_actual_buffer_time_is_told_for_the_rate_of_interest() -> None:
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=10")
     assert result.actual_fps == pytest.approx(148_809.5, abs=0.1)
     assert result.actual_buffer_s == pytest.approx(10 * result.corrected_buffer_s)
+    assert result.actual_error_s == pytest.approx(10 * result.corrected_error_s)
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=99")
-    assert result.actual_buffer_s is None
+    assert (result.actual_buffer_s, result.actual_error_s) == (None, None)
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1")
     assert result.actual_fps == result.throughput_fps
+    longer = 1_488_095.2 / result.throughput_fps
+    assert result.actual_buffer_s == pytest.approx(longer * result.corrected_buffer_s)
+    assert result.actual_error_s > longer * result.corrected_error_s, "a lower throughput empties it later"
+
+
+@pytest.mark.parametrize(("settings", "hidden"), [((), False), (("duration_ms=2", "sustained=false"), True)])
+def test_a_buffer_that_throughput_trials_do_not_fill_is_said_to_read_too_short(
+    settings: tuple[str, ...], hidden: bool
+) -> None:
+    """The burst of 1408 frames is 47 % of the 2,976 of 2 ms."""
+    _, outcome = run(BackToBack(), tail_drop(64), 64, "repetitions=1", *settings)
+    said = "64 B: the corrected buffer may read 47.3 % too short"
+    assert [text.startswith(said) for text in outcome.findings] == [True] * hidden
+
+
+class Noted(FakeMeasurer):
+    """Keeps how many trials are expected after each, by the first word of its label."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        assert note is not None
+        self.__dict__.setdefault(spec.label.partition(" ")[0], []).append(note.remaining)
+        return super().measure(spec, note)
+
+
+def test_every_trial_says_how_many_are_expected_after_it() -> None:
+    """A search of up to 100,000 frames takes 2 + log2(100,000) trials: 19. A sweep ends after three, or at 10 %."""
+    bursts = Noted(tail_drop(64).carry)
+    run(BackToBack(), bursts, 64, "repetitions=3", "scaled_frames=5000")
+    assert list(dict.fromkeys(vars(bursts)["back_to_back"])) == [38, 19, 0]
+    for settings, left in (((), [2, 1, 0, 0, 0]), (("full_sweep=true",), list(range(9, -1, -1)))):
+        sweep = Noted(capacity(Fraction(4_500_000)))
+        run(FrameLoss(), sweep, 64, *settings)
+        assert vars(sweep)["frame_loss"] == left
+    bisects = ("search_method=bisect", "search_try_max_first=false", "search_resolution_pct=10", "search_min_pct=20")
+    search = Noted(wire)
+    run(Throughput(), search, 64, *bisects, "search_initial_pct=60")
+    # 60, 80 and 90 % of 2 + log2(80 / 10), and the confirmation.
+    assert (vars(search)["throughput"], vars(search)["confirmation"]) == ([5, 4, 3], [0])
+
+
+def test_a_search_that_is_not_confirmed_says_so() -> None:
+    measurer = Noted(wire)
+    _, outcome = run(Throughput(), measurer, 64, "confirm_factor=1")
+    assert "confirmation" not in vars(measurer)
+    assert outcome.deviations[1:] == ("Results are not confirmed by a longer trial than those of the search.",)
+
+
+def test_only_bursts_that_lose_few_frames_are_tried_again() -> None:
+    """Bursts of N frames lose N / 22 - 64: at most 1,000 up to 23,408 frames."""
+    result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1")
+    (search,) = result.searches
+    steps = [step.split() for step in search.steps.split(", ")]
+    again = [frames for frames, verdict in steps if verdict == "FAIL" and int(frames) <= 23_408]
+    assert search.trials == len(steps) + len(again) > len(steps)
+
+
+def test_a_search_without_a_result_leaves_no_average_of_those_before_it() -> None:
+    """From its second search on, which begins with 1,000 frames as well, the device loses nothing."""
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        begun = sum(one.label == "back_to_back 64 B 1000 frames" for one in measurer.specs)
+        return sent if begun > 1 else tail_drop(64).carry(spec, sent)
+
+    measurer = FakeMeasurer(carry)
+    limits = ("burst_max_frames=2000", "burst_limit_s=0.00067")
+    result, _ = run(BackToBack(), measurer, 64, "repetitions=3", *limits)
+    assert (result.searches[0].state, result.searches[0].lower_frames) == (Verdict.MEASURED, 1408)
+    assert (len(result.searches), result.state, result.burst_frames_avg) == (2, Verdict.INVALID, None)
 
 
 @pytest.mark.parametrize("ppm_below", [0, 100])
@@ -473,11 +544,14 @@ def test_back_to_back_says_where_it_departs_from_the_rfc() -> None:
     _, outcome = run(BackToBack(), tail_drop(64, size=128), 128, "repetitions=1", "frame_format=ipv6")
     text = " ".join(outcome.deviations)
     assert all(part in text for part in ("instead of the 60 s", "N = 1 searches instead of 50", "RFC 5180 7.4"))
+    assert "Bursts have" not in text, "both ports have one rate"
 
 
 def test_contradicting_burst_bounds_are_refused() -> None:
     with pytest.raises(ParameterError, match="burst_min_frames=50 is above"):
         run(BackToBack(), FakeMeasurer(), 64, "burst_min_frames=50", "burst_max_frames=40")
+    bounds = ("burst_min_frames=50", "burst_max_frames=50")
+    assert burst_goal(resolve(BackToBack.name, BackToBack.parameters, bounds)).initial == 50
 
 
 def test_spread_of_measurements() -> None:
