@@ -113,20 +113,24 @@ def test_a_frame_that_is_read_twice_is_not_lost_below_zero(plan: Plan) -> None:
     assert sample(plan, Sampler(plan, TICK_PS), columns).classes[0].lost_frames == 0
 
 
-@pytest.mark.parametrize(("flows", "lines", "share"), [(False, 6, 0.01), (True, 10, 0.01045)])
+@pytest.mark.parametrize(
+    ("flows", "lines", "share", "reading_ns", "text"),
+    [
+        (False, 6, 0.01, 10_000, "10 us, 1 % of the recirculation port"),
+        (True, 10, 0.01245, 12_345, "12.3 us, 1.2 % of the recirculation port"),
+    ],
+)
 def test_samples_cost_lines_of_classes_ports_and_flows_by_hand(
-    plan: Plan, flows: bool, lines: int, share: float
+    plan: Plan, flows: bool, lines: int, share: float, reading_ns: int, text: str
 ) -> None:
     """13 in 10 ms and the 3.9 ms by which the last port begins later, of 2 classes, 4 ports and 4 flows."""
-    planner: Any = SimpleNamespace(reading_ns=lambda *_: 10_000, reading_share=lambda *_: share)
+    planner: Any = SimpleNamespace(reading_ns=lambda *_: reading_ns, reading_share=lambda *_: share)
     stream = Stream("late", 64, Fraction(1000), 10, Pairs(), (1, 2), (3, 4), start_offset_ns=(0, 3_900_000))
     spec = TrialSpec("t", (stream,), 10**7, sampling=Sampling(10**6, flows=flows))
     cost = sampling_cost(spec, plan, planner)
     assert cost is not None and (cost.samples, cost.lines, cost.bytes_on_disk) == (13, lines, 13 * 100 * lines)
     cells = sum(map(len, Sampler(plan, TICK_PS).cells))
-    assert str(cost) == (
-        f"13 samples of {lines} lines, one each 0.001 s: {cells} cells in 10 us, 1 % of the recirculation port"
-    )
+    assert str(cost) == f"13 samples of {lines} lines, one each 0.001 s: {cells} cells in {text}"
     together = (replace(stream, start_offset_ns=()),)
     for duration_ns, samples in ((10**7, 10), (10**7 - 1, 9)):
         found = sampling_cost(replace(spec, streams=together, duration_ns=duration_ns), plan, planner)

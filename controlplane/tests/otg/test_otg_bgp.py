@@ -7,13 +7,18 @@ simulation between them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from snappi import otg_pb2 as pb2
 from support.otg import TRANSPORTS, OtgServer, add_flow, errors_of, serving_otg, two_ports
 from support.otg_bgp import ADDRESSES, LOOPBACKS, protocols, switch_peers, two_speakers
 
+from p4mesh.errors import OtgError
 from p4mesh.otg.bgp_actions import Notification, read_bgp_action
+from p4mesh.otg.bgp_states import bgp_prefixes
 from p4mesh.otg.elements import Element
 
 ROUTES = {4: "198.51.100.0", 6: "2001:db8:100::"}
@@ -184,6 +189,78 @@ def test_requests_ask_for_some_of_the_routes(wire: OtgServer) -> None:
     assert [prefix.ipv4_address for prefix in state.ipv4_unicast_prefixes] == ["198.51.100.16"]
     protocols(api, "stop")
     assert prefixes(api, "peer2") == ([], [])
+
+
+def told(wanted: dict[str, Any], *routes: dict[str, Any]) -> Any:
+    """State in the API of a peer that has these routes of both families."""
+    usual = {
+        "network": "198.51.100.0/24",
+        "origin": "egp",
+        "next_hop": None,
+        "local_preference": None,
+        "metric": None,
+        "as_path": (),
+        "communities": (),
+        "extended_communities": (),
+    }
+    peers: Any = {"p": SimpleNamespace(kept_versions=(4, 6))}
+    found = bgp_prefixes(Element(wanted, ""), peers, lambda _: [{**usual, **route} for route in routes])
+    (state,) = found.bgp_prefixes
+    return state
+
+
+def test_a_route_is_told_by_hand() -> None:
+    route = {
+        "next_hop": ip_address("192.0.2.1"),
+        "local_preference": 200,
+        "metric": 0,
+        "as_path": [(False, [65001, 65002]), (True, [3])],
+        "communities": [65001 << 16 | 77, 0xFFFFFF01],
+        "extended_communities": [[0, 2, 253, 233, 0, 0, 0, 9]],
+    }
+    (found,) = told({}, route).ipv4_unicast_prefixes
+    assert (found.ipv4_address, found.prefix_length, found.ipv4_next_hop) == ("198.51.100.0", 24, "192.0.2.1")
+    assert (found.origin, found.local_preference) == (type(found).Origin.Enum.Value("egp"), 200)
+    assert found.HasField("multi_exit_discriminator") and found.multi_exit_discriminator == 0
+    segments = pb2.ResultBgpAsPathSegment.Type
+    assert [(segment.type, list(segment.as_numbers)) for segment in found.as_path.segments] == [
+        (segments.as_seq, [65001, 65002]),
+        (segments.as_set, [3]),
+    ]
+    kinds = pb2.ResultBgpCommunity.Type
+    assert [(one.type, one.as_number, one.as_custom) for one in found.communities] == [
+        (kinds.manual_as_number, 65001, 77),
+        (kinds.no_export, 65535, 65281),
+    ]
+    assert [one.raw for one in found.extended_communities] == ["0002fde900000009"]
+    (bare,) = told({}, {"network": "2001:db8::/32"}).ipv6_unicast_prefixes
+    assert (bare.ipv6_address, bare.prefix_length) == ("2001:db8::", 32)
+    assert not any(map(bare.HasField, ("local_preference", "multi_exit_discriminator", "ipv6_next_hop")))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lengths"),
+    [
+        ({}, [24, 25, 48]),
+        ({"prefix_filters": ["ipv6_unicast"]}, [48]),
+        ({"ipv4_unicast_filters": [{"prefix_length": 25}]}, [25, 48]),
+        ({"ipv4_unicast_filters": [{"addresses": ["198.51.100.0"]}, {"origin": "igp"}]}, [24, 25, 48]),
+        ({"ipv4_unicast_filters": [{"addresses": ["198.51.100.0"], "origin": "igp"}]}, [48]),
+        ({"ipv4_unicast_filters": [{"origin": "igp"}], "ipv6_unicast_filters": [{"origin": "igp"}]}, [25]),
+    ],
+)
+def test_filters_of_routes_by_hand(wanted: dict[str, Any], lengths: list[int]) -> None:
+    """A route passes one of the filters of its family, all conditions of which it meets."""
+    routes: tuple[dict[str, Any], ...] = (
+        {},
+        {"network": "198.51.100.128/25", "origin": "igp"},
+        {"network": "2001:db8::/48"},
+    )
+    state = told(wanted, *routes)
+    found = [*state.ipv4_unicast_prefixes, *state.ipv6_unicast_prefixes]
+    assert [prefix.prefix_length for prefix in found] == lengths
+    with pytest.raises(OtgError, match="prefix_filters has ipv4_labeled"):
+        told({"prefix_filters": ["ipv4_unicast", "ipv4_labeled"]})
 
 
 def test_an_answer_has_at_most_20000_routes(wire: OtgServer) -> None:

@@ -399,19 +399,25 @@ def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untr
 
 def test_a_path_is_that_of_a_unit_that_searched_or_has_a_search_in_it() -> None:
     search = dict.fromkeys(("lower_pct", "upper_pct", "goal"))
-    units = {"a": search, "b": {"rows": 1, "throughput": search}, "c": {"rows": search.keys()}, "d": 5, "e": search}
+    nested, other = {"rows": 1, "throughput": search}, {"rows": list(search)}
+    units = {"a": search, "nested": nested, "other": other, "number": 5, "short": search}
     trials = [
-        StoredTrial(unit, number, 10.0 * number, Verdict.PASS, {}, {}) for unit in "cba" for number in range(3)
-    ] + [
-        StoredTrial("e", number, 5.0, verdict, {}, {})
-        for number, verdict in enumerate((Verdict.FAIL, Verdict.MEASURED))
+        StoredTrial(unit, number, 10.0 * number, verdict, {}, {})
+        for unit in ("number", "other", "nested", "a")
+        for number, verdict in enumerate((Verdict.FAIL, Verdict.PASS))
+    ]
+    trials += [
+        StoredTrial("short", 0, 5.0, Verdict.FAIL, {}, {}),
+        StoredTrial("short", 1, 5.0, Verdict.MEASURED, {}, {}),
     ]
     chart = search_chart(units, trials)
     assert chart is not None and chart.note == "The numbers are in the trial log and in trials.csv."
-    assert [(value["part"], value["trial"], value["load"]) for value in chart.spec["data"]["values"]] == [
-        (unit, number + 1, 10.0 * number) for unit in "ab" for number in range(3)
-    ], "two trials make a path, but one that follows the search does not"
-    assert search_chart({"a": search}, trials[-2:]) is None
+    shown = [
+        tuple(value[key] for key in ("part", "trial", "load", "verdict")) for value in chart.spec["data"]["values"]
+    ]
+    assert shown == [(unit, *one) for unit in ("a", "nested") for one in ((1, 0.0, "FAIL"), (2, 10.0, "PASS"))], (
+        "a trial that follows the search is none of its path"
+    )
 
 
 def test_of_many_searches_some_are_drawn_and_their_number_is_told(finished: Path) -> None:

@@ -51,6 +51,16 @@ def test_seeds_cover_the_slot_rate() -> None:
     assert (count - 1) * 10**12 < rate * LOOP.round_ps(64) * Fraction(5, 4)
 
 
+def test_streams_of_a_full_port_get_the_passes_that_their_rates_need() -> None:
+    """A seed of 9,216 bytes takes as long as 110 of 64 bytes: a quarter more of those alone is not enough."""
+    slots = [(Fraction(1000), 9216), (Fraction(97, 100) * max_rate_fps(64, 10**11), 64)]
+    counts = seed_counts(slots, LOOP, "sim")
+    uses = loop_use(counts, [9216, 64], LOOP, 1000)
+    assert all(use.round_ps == counts[0] * LOOP.pass_ps(9216) + counts[1] * LOOP.pass_ps(64) for use in uses)
+    for count, (rate, _), use in zip(counts, slots, uses, strict=True):
+        assert count * 10**12 * (1 + Fraction(1, 10**6)) >= rate * use.round_ps
+
+
 def test_full_recirculation_port_is_refused_with_the_limit() -> None:
     with pytest.raises(UnsupportedError, match=r"not supported on sim: the streams need 400\.0 %"):
         seed_counts([(max_rate_fps(64, 4 * 10**11), 64)], LOOP, "sim")

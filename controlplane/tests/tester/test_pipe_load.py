@@ -51,6 +51,7 @@ def load(pipe_fps: int, pattern: Pattern, tx: tuple[int, ...], rx: tuple[int, ..
     [
         (None, LINE_FPS / 10, ""),
         (Burst(1), LINE_FPS / 10, ""),
+        (Burst(2), LINE_FPS, " while bursts are sent"),
         (Burst(100), LINE_FPS, " while bursts are sent"),
     ],
 )

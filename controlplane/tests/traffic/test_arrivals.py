@@ -161,6 +161,8 @@ def test_a_round_of_sizes_in_turn_has_all_of_them_equally_often() -> None:
     gaps = [clock.interval_ticks + longer for longer in clock.longer_by_ticks]
     assert [min(gaps[size::3]) for size in range(3)] == [600, 600, 12_000]
     assert sum(gaps) == 9_990_000
+    once = scheduled_clock(Poisson(1), Fraction(100_000), 1000, 1000, slots_ps)
+    assert (len(once.longer_by_ticks), once.interval_ticks) == (1000, 600), "sizes of a trial of one round are in turn"
 
 
 def sent(

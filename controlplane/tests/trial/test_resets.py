@@ -92,12 +92,28 @@ def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
     assert floods == learners
 
 
+def test_every_second_trial_has_the_roles_of_the_neighbours() -> None:
+    """Half of the frames are lost, so that all loads are tried; they are announced as they are sent."""
+    method, measurer = find_test("rfc2544.frame_loss"), FakeMeasurer(lambda _, sent: sent // 2)
+    for setting, other in (("swap_roles", (2, 1, 4, 3)), ("none", (1, 2, 3, 4))):
+        measurer.specs.clear()
+        parameters = resolve(method.name, method.parameters, (f"reset_between={setting}", "step_pct=10"))
+        method.run_unit(method.units(parameters, (64,))[0], BED, parameters, measurer)
+        senders = [
+            measurer.specs[0].streams[0].tx_ports,
+            tuple(other[n - 1] for n in measurer.specs[0].streams[0].tx_ports),
+        ]
+        assert [spec.streams[0].tx_ports for spec in measurer.specs] == (senders * 5)[: len(measurer.specs)]
+        assert len(measurer.specs) == 10
+
+
 def test_roles_are_exchanged_between_equal_neighbours_only() -> None:
-    odd = make_bed(3)
-    assert neighbours("test", odd) == {1: 2, 2: 1, 3: 3}
+    assert neighbours("test", make_bed(5)) == {1: 2, 2: 1, 3: 4, 4: 3, 5: 5}
     apart = make_bed(2, behind="ab", topology="apart")
+    method = find_test("rfc2544.frame_loss")
+    method.check(apart, resolve(method.name, method.parameters, ()))
     with pytest.raises(TopologyError, match="ports 1 and 2 of topology 'apart' differ"):
-        neighbours("test", apart)
+        method.check(apart, resolve(method.name, method.parameters, ("reset_between=swap_roles",)))
 
 
 def test_a_flooded_port_that_does_not_take_part_keeps_its_number() -> None:

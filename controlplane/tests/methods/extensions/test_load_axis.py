@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 from support.beds import make_bed
-from support.fakes import FlowMeasurer
+from support.fakes import FlowMeasurer, lossless
 from support.networks import parsed, switch
 from support.runs import run_units
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Unit
+from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Case
 from p4mesh.methods.extensions.clocks import clock_note
 from p4mesh.methods.extensions.load_axis import PORT_RATE_CAP, LoadAxis, on_line, require_room, scale_of
+from p4mesh.methods.extensions.mixes import Mixes
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results import fields
@@ -33,7 +34,10 @@ from p4mesh.methods.sweeps import frame_loss_loads
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.run.single import run
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.imix import MixedSize
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -253,6 +257,7 @@ def test_sizes_of_a_mix_are_counted_by_hand() -> None:
     test = find_test("rfc2544.frame_loss")
     _, outcome = run_units(test, make_bed(2), measurer, (MixedSize("imix"),), *settings)  # type: ignore[arg-type]
     tables = {table.name: table for table in outcome.tables}
+    assert tables["sizes"].detail and all(spec.per_flow for spec in measurer.specs)
     sizes = tables["sizes"].rows[:3]
     assert [
         (row["frame_size_bytes"], row["trial"], row["load_pct"], row["tx_frames"], row["rx_frames"], row["lost_frames"])
@@ -263,3 +268,25 @@ def test_sizes_of_a_mix_are_counted_by_hand() -> None:
     assert [row["trial"] for row in tables["sizes"].rows[3:6]] == [2, 2, 2]
     assert any("64 B : 7, 570 B : 4, 1,518 B : 1, in the mean 353.833 B" in text for text in outcome.deviations)
     assert [stream.frame_count for stream in measurer.specs[0].streams] == [700, 400, 100]
+
+
+@pytest.mark.parametrize(("flows", "histograms"), [((), 12), ((("s", 1, 3), ("s", 2, 4)), 6)])
+def test_histograms_of_flows_of_a_mix_are_one_for_each_size_by_hand(
+    flows: tuple[tuple[str, int, int], ...], histograms: int
+) -> None:
+    """Two ports send to two in three sizes: 12 flows, or 6 of two that are chosen; where there is no room, none."""
+    stream = Stream("s", MixedSize("imix"), Fraction(1000), 12, Rotate(), (1, 2), (3, 4))  # type: ignore[arg-type]
+    spec = TrialSpec("t", (stream,), 10**7, histograms=HistogramPer.FLOW, histogram_flows=flows)
+    test = find_test("rfc2544.frame_loss")
+    for room in (histograms, histograms - 1):
+        case = Case(test, make_bed(4, histograms=room), resolve(test.name, test.parameters, ()))
+        measurer = FlowMeasurer(lossless)
+
+        def one_trial(session: Session) -> Record:
+            session.measure(spec, TrialNote(Fraction(1), 0))
+            return Record()
+
+        Mixes().run_unit(one_trial, Unit(MixedSize("imix"), ""), case, measurer)
+        (sent,) = measurer.specs
+        assert sent.histograms is (HistogramPer.FLOW if room == histograms else None)
+        assert len(sent.histogram_flows) == (3 * len(flows) if room == histograms else 0)

@@ -9,15 +9,20 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from support.beds import make_bed
+from support.fakes import FlowMeasurer, lossless
 from support.networks import changed, shipped
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import Counts, FlowCounts, LatencyStats, Outage
+from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.recirculation.cases import PARAMETERS
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetition_of
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
+from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, reset_time
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
@@ -251,6 +256,37 @@ def test_a_trial_by_hand() -> None:
     lost = trial(True, replace(stats, count=0), tail=5)
     assert (lost.recovered, lost.verdict, lost.min_us, lost.avg_us) == (False, Verdict.FAIL, None, None)
     assert trial(False, None, tail=5).loss_ms is None, "nothing failed during the trial"
+
+
+class Noting(FlowMeasurer):
+    """Loses nothing, and keeps what it is told of each trial."""
+
+    def __init__(self) -> None:
+        super().__init__(lossless)
+        self.notes: list[TrialNote | None] = []
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        self.notes.append(note)
+        return super().measure(spec, note)
+
+
+def test_trials_of_each_case_by_hand() -> None:
+    """Half of 1 Gbit/s with frames of 118 bytes and 20 more each; three trials with and three without failures."""
+    measurer, test = Noting(), find_test("recirculation.delta")
+    settings = ("rates=50 %", "failures=2", "repetitions=3", "during=false", "scaled_frames=100")
+    results, outcome = run_units(test, make_bed(rates_bps=(10**9, 10**10), failures=5), measurer, (118,), *settings)
+    assert measurer.notes == [TrialNote(Fraction(50), left) for left in (2, 1, 0)] * 2
+    assert [spec.failures for spec in measurer.specs] == [0] * 3 + [2] * 3
+    assert sorted(len(unit.each) for unit in results.values()) == [0, 3, 3], "no trial of a wire that there is not"
+    for unit in results.values():
+        assert (unit.frame_size_bytes, unit.packet_size_bytes) == (118, 114)
+        assert unit.offered_fps == pytest.approx(1e9 / (2 * 8 * 138))
+    assert {spec.streams[0].rate_fps for spec in measurer.specs} == {Fraction(10**9, 2 * 8 * 138)}
+    assert (outcome.state, len(outcome.tables)) == (Verdict.MEASURED, 2)
+    parameters = resolve(test.name, test.parameters, ("repetitions=3",))
+    units = test.units(parameters, (118,))
+    expected = {unit.part.split(", ")[1]: test.trials_expected(unit, parameters) for unit in units}
+    assert expected == {"tester alone": 3, "0 failures": 3, "5 failures": 3, "5 failures during traffic": 1}
 
 
 def test_tables_by_hand() -> None:
