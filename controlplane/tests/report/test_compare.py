@@ -17,7 +17,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import comparison
-from p4mesh.report.errors_of_numbers import NumberErrors
+from p4mesh.report.errors_of_numbers import Bounds, NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
 from p4mesh.store.stored_run import StoredRun
@@ -182,7 +182,22 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
     assert errors.bounds_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT).below == 0
     # Between what is carried for good and what fails: 2 and 1 % of line rate are 20 and 10 Mbit/s.
     wide = errors.bounds_of(table, {**row, "carried_pct": 78.0, "upper_pct": 81.0}, fields.THROUGHPUT_L1_MBPS)
-    assert (wide.below, wide.above) == pytest.approx((20, 10))
+    assert (wide.below, wide.above, wide.burst) == pytest.approx((20, 10, 0))
+    hidden = errors.bounds_of(table, {**row, "bucket_pct": 70.0}, fields.THROUGHPUT_L1_MBPS)
+    assert hidden.burst == pytest.approx(-100), "10 % of line rate, in Mbit/s"
+    # A rate that is received at the load is as wrong as the load; a loss, and a load that no search found, are not.
+    searched = replace(table, columns=(*columns, fields.FORWARDING_FPS, fields.LOSS_PCT))
+    of_mesh: dict[str, Cell] = {
+        "frame_size_bytes": 64,
+        "load_pct": 80.0,
+        "upper_pct": 81.0,
+        "loss_pct": 0.0,
+        "forwarding_fps": 1000.0,
+    }
+    assert errors.bounds_of(searched, of_mesh, fields.FORWARDING_FPS) == Bounds(pytest.approx(0.625), 12.5)
+    assert not errors.bounds_of(searched, of_mesh, fields.LOSS_PCT).known
+    alone = replace(table, columns=columns[:2])
+    assert not errors.bounds_of(alone, row, fields.THROUGHPUT_PCT).known
     # No load that passed, and one that failed itself, are no results.
     size: dict[str, Cell] = {"frame_size_bytes": 64, "upper_pct": 80.01}
     assert not errors.bounds_of(table, size, fields.THROUGHPUT_PCT).known
@@ -226,6 +241,16 @@ def test_a_time_that_follows_from_a_rate_has_the_error_of_the_rate() -> None:
     table = Table("searches", "Searches", columns, (row,))
     errors = NumberErrors({"parameters": [], "time_stamps": {"resolution_ns": "8"}}, (table,))
     assert errors.bounds_of(table, row, fields.OVERFLOW_S).above == pytest.approx(1)
+
+
+def test_a_rate_is_known_up_to_what_a_bucket_hides() -> None:
+    row: dict[str, Cell] = {"mfr_fps": 1000.0, "mfr_bucket_fps": 900.0}
+    table = Table("r", "R", (fields.MFR_FPS,), (row,))
+    assert NumberErrors({"parameters": []}, ()).bounds_of(table, row, fields.MFR_FPS) == Bounds(0, 0, -100)
+
+
+def test_an_error_in_one_direction_is_one() -> None:
+    assert [Bounds(*one).known for one in ((1, 0), (0, 1), (0, 0, -1), (0, 0))] == [True, True, True, False]
 
 
 def test_a_relative_goal_width_is_an_error_of_the_load_that_was_found() -> None:
