@@ -68,6 +68,8 @@ def test_bursts_are_whole_but_where_a_trial_has_less_than_one(length_ns: int, fr
     mesh = Mesh((Leg(Pairs(), (1,), (2,)),), 10**9)
     (stream,) = trial_spec(mesh, "part", 64, Fraction(10), parameters("burst_frames=4"), length_ns).streams
     assert (stream.frame_count, stream.burst) == (frames, Burst(4))
+    (stream,) = trial_spec(mesh, "part", 64, Fraction(10), parameters("burst_frames=2"), length_ns).streams
+    assert stream.burst == Burst(2)
 
 
 def test_a_row_has_the_rates_of_its_trial_and_of_the_ports_that_took_part() -> None:
@@ -164,7 +166,9 @@ def test_the_time_to_the_line_of_a_port_is_the_median_of_what_its_mac_has_kept()
 
 
 def test_one_frame_of_each_port_is_sent_whose_departure_its_mac_keeps() -> None:
-    (stream,) = departure_spec(64, BED).streams
+    spec = departure_spec(64, BED)
+    (stream,) = spec.streams
+    assert (spec.learning.enabled, spec.per_flow, spec.duration_ns) == (False, True, 1_000_000)
     assert (stream.tx_ports, stream.rx_ports, stream.frame_count, stream.keeps_departures) == ((1, 2), (2, 1), 1, True)
 
 

@@ -278,6 +278,7 @@ def test_copies_that_are_lost_together_are_one_loss() -> None:
         pytest.param((50, 1, 20_000, 1), (100, 2, 10_000, 0), True, id="shorter than that"),
         pytest.param((50, 2, 10_000, 1), (100, 1, 9_949, 0), True, id="50 frames more in twice its time"),
         pytest.param((50, 2, 10_000, 1), (100, 1, 9_899, 0), False, id="100 frames more, as behind a buffer"),
+        pytest.param((50, 2, 10_000, 1), (100, 1, 9_950, 51), False, id="the same, of more that were sent"),
         pytest.param((50, 1, 1, 1), FORWARDED, True, id="a trial of one frame"),
     ],
 )
@@ -330,5 +331,5 @@ def test_ratios_are_the_same_up_to_three_deviations_of_the_g_test() -> None:
     """
     whole = found_in((20, 1, 100_000, 50), (40, 1, 100_000, 50), (100, 1, 100_000, 29))
     assert whole is not None and whole.independent
-    assert (whole.frames, whole.lost_frames, whole.highest_pct) == (300_000, 129, 100)
+    assert (whole.frames, whole.lost_frames, whole.ratio, whole.highest_pct) == (300_000, 129, 0.00043, 100)
     assert whole.forwarded_pct == pytest.approx(99.971)
