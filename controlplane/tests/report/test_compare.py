@@ -194,7 +194,8 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
         "loss_pct": 0.0,
         "forwarding_fps": 1000.0,
     }
-    assert errors.bounds_of(searched, of_mesh, fields.FORWARDING_FPS) == Bounds(pytest.approx(0.625), 12.5)
+    received = errors.bounds_of(searched, of_mesh, fields.FORWARDING_FPS)
+    assert (received.below, received.above) == pytest.approx((0.625, 12.5))
     assert not errors.bounds_of(searched, of_mesh, fields.LOSS_PCT).known
     alone = replace(table, columns=columns[:2])
     assert not errors.bounds_of(alone, row, fields.THROUGHPUT_PCT).known
