@@ -257,6 +257,8 @@ def test_latencies_are_those_of_each_group_and_port() -> None:
     }
     (spread,) = rows(outcome, "latency_spread")
     assert (spread["set_size"], spread["spread_us"]) == (9, pytest.approx(4.3 - 2.1))
+    (pairs,) = (table for table in outcome.tables if table.name == "multicast_latency")
+    assert "all groups" not in pairs.note and not pairs.detail
     (table,) = (table for table in outcome.tables if table.name == "latency_spread")
     assert [column.key for column in table.columns][3:] == ["set_size", "low_us", "high_us", "spread_us"]
     assert len(specs) == 1 and outcome.state is Verdict.MEASURED
@@ -271,7 +273,9 @@ def test_latencies_of_too_many_pairs_are_those_of_each_port_and_of_each_group() 
 
     outcome, _ = run("rfc3918.latency", GroupMeasurer(apart), "groups=1500", "load_pct=10", "scaled_frames=3000")
     shown = {(row["group"], row["port"]): (row["min_us"], row["max_us"]) for row in rows(outcome, "multicast_latency")}
-    assert len(shown) == 3 + 1500
+    assert len(shown) == 3 + 1500 and list(shown)[:3] == [("all", port) for port in (2, 3, 4)]
+    (table,) = (table for table in outcome.tables if table.name == "multicast_latency")
+    assert "has a row for each egress port with all groups" in table.note and table.detail
     assert shown["all", 4] == pytest.approx((4.0, 4.255))
     assert shown["225.1.2.7", None] == pytest.approx((2.007, 4.007))
     (spread,) = rows(outcome, "latency_spread")
@@ -306,18 +310,24 @@ def test_a_burden_is_a_mesh_of_ports_that_do_not_join() -> None:
 
 
 def test_the_rate_of_burdened_multicast_is_that_of_its_copies_alone() -> None:
-    """Of the burden 50 frames of each flow come twice; three ports receive a tenth of the line each."""
+    """Of the burden 50 frames of each flow come twice, and two do not; three ports receive a tenth of the line each."""
 
     def twice(_: TrialSpec, flows: Flows) -> None:
         for key, flow in flows.items():
             if key[0] != "multicast":
-                flows[key] = replace(flow, rx_frames=flow.rx_frames + 50, duplicate_frames=50)
+                flows[key] = replace(flow, rx_frames=flow.rx_frames + 48, duplicate_frames=50)
 
     settings = ("load_pct=10", "burden_ports=3", "burden_load_pct=40")
     outcome, specs = run("rfc3918.burdened_latency", GroupMeasurer(twice), *settings, on=make_bed(7))
     assert {spec.label.endswith("% burdened") for spec in specs} == {False, True}
     rate_fps = pytest.approx(3 * float(max_rate_fps(128, GIGABIT)) / 10)
-    assert [row["forwarding_fps"] for row in rows(outcome, "multicast_rates")] == [rate_fps] * 2
+    found = rows(outcome, "multicast_rates")
+    assert [row["forwarding_fps"] for row in found] == [rate_fps] * 2
+    # One frame of the 100 that each port should receive.
+    assert found[0]["forwarding_error_fps"] == pytest.approx(3 * float(max_rate_fps(128, GIGABIT)) / 1000)
+    assert list(found[0])[:4] == ["frame_size_bytes", "load_pct", "part", "forwarding_fps"]
+    assert outcome.state is Verdict.MEASURED, "frames of the burden are no tagged ones"
+    assert [row["set_size"] for row in rows(outcome, "latency_spread")] == [30, 30], "ten groups at three ports"
 
 
 # Delays
