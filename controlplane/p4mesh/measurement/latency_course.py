@@ -47,8 +47,10 @@ def latency_course(plan: Plan, readings: Readings | None, tick_ps: int) -> Laten
     means, _ = whole
     # The watched windows are most of the trial.
     error = _T_95[len(means)] * float(means.std(ddof=1)) / sqrt(len(means))
-    grown = [_growth(_means(readings.records, rx_ports == port)) for port in np.unique(rx_ports[rx_ports >= 0])]
-    return LatencyCourse(error * tick_ps / 1000, max(grown, default=0.0) * tick_ps / 1000)
+    of_ports = [rx_ports == port for port in np.unique(rx_ports[rx_ports >= 0])]
+    grown = [_growth(_means(readings.records, chosen)) for chosen in of_ports]
+    begun = [_of_the_begin(readings.records, chosen) for chosen in of_ports]
+    return LatencyCourse(max(error, *begun) * tick_ps / 1000, max(grown, default=0.0) * tick_ps / 1000)
 
 
 def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Array, Array] | None:
@@ -60,6 +62,20 @@ def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Arra
         return None
     # Of independent latencies, the mean difference of two neighbours is about their standard deviation.
     return latency / frames, (jitter.sum() / frames.sum()) ** 2 / frames
+
+
+def _of_the_begin(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> float:
+    """By how much the frames before the first reading move the average of those of some cells that are read until the
+    end, in ticks.
+    """
+    begun, before, frames = (one["frames"].astype(np.int64) for one in (records[0], records[-2], records[-1]))
+    lasting = chosen & (begun > 0) & (frames > before)
+    if not lasting.any():
+        return 0.0
+    first, last = (
+        [_total(one[lasting], name) for name in ("frames", "latency_sum")] for one in (records[0], records[-1])
+    )
+    return abs(last[1] / last[0] - (last[1] - first[1]) / (last[0] - first[0]))
 
 
 def _growth(found: tuple[Array, Array] | None) -> float:

@@ -72,6 +72,12 @@ def dependent(random: np.random.Generator) -> NDArray[np.float64]:
     return found
 
 
+def test_what_frames_before_the_first_reading_move_the_average_by_is_in_its_error() -> None:
+    """At line rate a device never catches up with its slowest frame: 500 of 7,000 frames came 30 us earlier."""
+    assert course_of(np.array([10_000] * 500 + [40_000] * 7500)).error_ns == pytest.approx(30_000 * 500 / 7000)
+    assert course_of(np.array([40_000] * 8000)).error_ns == 0
+
+
 @pytest.mark.parametrize(("process", "mean"), [(independent, 1000), (dependent, 0)])
 def test_the_error_of_an_average_covers_the_truth(process: object, mean: float) -> None:
     covered, errors = [], []

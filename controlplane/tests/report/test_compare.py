@@ -15,6 +15,7 @@ from p4mesh.errors import UsageError
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.rfc2889.broadcast_latency import SUMMARY_COLUMNS
 from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.errors_of_numbers import Bounds, NumberErrors
@@ -233,6 +234,14 @@ def test_the_error_of_a_time_is_that_of_its_stamps_in_the_unit_of_the_column() -
         unit: errors.bounds_of(table, {}, replace(DELAY, unit=unit)).below for unit in ("ns", "us RFC", "ms", "s", "%")
     }
     assert found == pytest.approx({"ns": 3.2, "us RFC": 3.2e-3, "ms": 3.2e-6, "s": 3.2e-9, "%": 0}, rel=1e-12)
+
+
+def test_the_lowest_and_the_highest_of_some_ports_have_the_highest_error() -> None:
+    row: dict[str, Cell] = {"avg_us_low": 40.0, "avg_us_high": 41.0, "avg_error_us_high": 2.5, "min_us_low": 39.0}
+    columns = {column.key: column for column in SUMMARY_COLUMNS}
+    errors = NumberErrors({"parameters": []}, ())
+    found = {key: errors.bounds_of(Table("low", "Low", (), (row,)), row, columns[key]).above for key in row}
+    assert found == {"avg_us_low": 2.5, "avg_us_high": 2.5, "avg_error_us_high": 0, "min_us_low": 0}
 
 
 def test_a_time_that_follows_from_a_rate_has_the_error_of_the_rate() -> None:

@@ -94,8 +94,12 @@ _SENSES: list[Sense] = []
 
 
 def quantity_of(key: str) -> Quantity:
-    """Meaning of differences of a column, also of one for a frame size or in percent of a cap; none for others."""
-    return QUANTITIES.get(_without_size(key).replace("_of_cap_pct", "_pct"), Quantity(Sense.NEITHER))
+    """Meaning of differences of a column, also of one for a frame size, in percent of a cap, or for the lowest or the
+    highest of some ports, which have the highest error; none for others.
+    """
+    name = _without_size(key).replace("_of_cap_pct", "_pct")
+    one = QUANTITIES.get(re.sub("_(low|high)$", "", name), Quantity(Sense.NEITHER))
+    return QUANTITIES.get(name) or replace(one, error=f"{one.error}_high" if one.error else "")
 
 
 def is_loss(key: str) -> bool:
