@@ -227,6 +227,25 @@ def test_what_a_bucket_hides_from_trials_of_one_length_makes_no_difference(there
     assert signs["throughput_pct"] is Sign.SAME
 
 
+def test_what_a_bucket_hides_is_the_most_of_all_repetitions() -> None:
+    """The first of two iterations may hide 10 % of line rate, the second 0.1 %: 75 % may be the same as 80 %."""
+
+    def found(name: str, throughput_pct: float, *bucket_pct: float) -> Measured:
+        columns = (SIZE, fields.ITERATION, fields.THROUGHPUT_PCT, fields.BUCKET_PCT)
+        rows: list[dict[str, Cell]] = [
+            {"frame_size_bytes": 64, "iteration": str(place), "throughput_pct": throughput_pct, "bucket_pct": bucket}
+            for place, bucket in enumerate(bucket_pct, 1)
+        ]
+        table = Table("throughput", "Throughput", columns, tuple(rows), keys=("frame_size_bytes", "iteration"))
+        one = measured(name, [1.0])
+        return replace(one, outcome=replace(one.outcome, tables=(table,)))
+
+    signs = {
+        one.column.key: one.sign for one in differences([found("a", 80.0, 70.0, 79.9), found("b", 75.0, 75.0, 75.0)])
+    }
+    assert signs["throughput_pct"] is Sign.SAME
+
+
 def test_the_error_of_a_time_is_that_of_its_stamps_in_the_unit_of_the_column() -> None:
     table = Table("latency", "Latency", (SIZE, DELAY), ())
     errors = NumberErrors({"parameters": [], "time_stamps": {"resolution_ns": "16/5"}}, (table,))

@@ -173,7 +173,7 @@ def _errors(measured: Measured) -> NumberErrors:
 
 @dataclass
 class _Numbers:
-    """The number of one cell in each repetition, and the largest error of these."""
+    """The number of one cell in each repetition, and the largest error and change of these."""
 
     values: list[float]
     error: float = 0.0
@@ -236,7 +236,7 @@ def _samples(table: Table, errors: NumberErrors) -> dict[tuple[Cell, ...], dict[
                 sample.values.append(float(value))
                 bounds = errors.bounds_of(table, row, column)
                 sample.error = max(sample.error, bounds.below, bounds.above)
-                sample.burst = bounds.burst
+                sample.burst = max(sample.burst, bounds.burst, key=abs)
     return found
 
 
