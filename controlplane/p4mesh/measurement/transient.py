@@ -185,7 +185,7 @@ def transient(
         if windows.falls(first):
             return Transient(readings[-1].time_ns, over=False, frames=0), tuple(ports)
         return (Transient(0, True, 0, windows.varied(0, damaged)), tuple(ports)) if queued else None
-    if count - first < _LEAST_WINDOWS:
+    if lost_share and count - first < _LEAST_WINDOWS:
         return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
     hidden = max(windows.hidden(first), windows.varied(first, damaged) if varies or queued else 0)
     unsure = windows.unevenly(first, of_all) if of_all else 0

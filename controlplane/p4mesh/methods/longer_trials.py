@@ -78,7 +78,9 @@ def _lengthen(session: Session, asked: Sequence[Asked], taken: list[Taken]) -> N
     """Replace trials by longer ones, side by side, until each tells or has the greatest length."""
     while True:
         lengths_ns = {place: _longer_ns(one, asked[place].duration_ns) for place, one in enumerate(taken)}
-        specs = {place: asked[place].spec_of(length) for place, length in lengths_ns.items() if length is not None}
+        longer = {place: asked[place].spec_of(length) for place, length in lengths_ns.items() if length is not None}
+        # Of whole bursts, there may be no trial between the length of this one and the greatest.
+        specs = {place: spec for place, spec in longer.items() if spec.duration_ns > taken[place].spec.duration_ns}
         if not specs:
             return
         session.announce(list(specs.values()))

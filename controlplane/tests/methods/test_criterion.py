@@ -102,11 +102,11 @@ class Measured:
         return self.results[int(note.load_pct)].pop(0)
 
 
-def measured(results: dict[int, list[TrialResult]], **settings: Any) -> tuple[list[Taken], Measured]:
-    """Trials of 100 ns at these loads."""
+def measured(results: dict[int, list[TrialResult]], burst_ns: int = 1, **settings: Any) -> tuple[list[Taken], Measured]:
+    """Trials of 100 ns at these loads, of whole bursts."""
 
     def spec_of(length_ns: int) -> TrialSpec:
-        return cast("TrialSpec", SimpleNamespace(duration_ns=length_ns))
+        return cast("TrialSpec", SimpleNamespace(duration_ns=max(1, length_ns // burst_ns) * burst_ns))
 
     session = Measured(results)
     asked = [Asked(Fraction(load), spec_of, 100) for load in results]
@@ -133,6 +133,12 @@ def test_a_trial_is_repeated_longer_until_it_tells(results: list[TrialResult], l
     taken, session = measured({10: list(results)})
     assert [length for _, length, _ in session.trials] == lengths
     assert (taken[-1].result, taken[-1].spec.duration_ns) == (results[-1], lengths[-1])
+
+
+def test_a_trial_of_whole_bursts_is_not_repeated_at_its_own_length() -> None:
+    """Bursts of 2,000 ns: between 2,000 ns and 32 times 100 there is no other trial."""
+    _, session = measured({10: [BEGUN]}, burst_ns=2000)
+    assert [length for _, length, _ in session.trials] == [2000]
 
 
 def test_trials_are_repeated_side_by_side_and_each_says_how_many_follow() -> None:

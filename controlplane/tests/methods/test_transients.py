@@ -321,6 +321,13 @@ def test_what_comes_for_good_is_told_or_marked(changes: dict[str, Any], told: bo
     assert result.transient.hidden_frames < 200
 
 
+def test_a_queue_that_only_fills_by_long_bursts_has_no_transient() -> None:
+    """Nothing is lost, so that nothing has come for a while alone."""
+    result = overloaded(switch(ports=3, rates_bps=10**9), burst=Burst(500))
+    assert (result.lost_frames, result.transient) == (0, None)
+    assert any(port.queued_frames for port in result.ports)
+
+
 def apart(topology: str, begin_ns: int, end_ns: int) -> TrialResult:
     """Two senders at 60 % of a line each for 2 ms; the second one begins and ends by so much later and earlier."""
     one = Stream("one", 64, Fraction(6, 10) * max_rate_fps(64, 10**9), 1785, Rotate(), (1,), (3,), UDP_OVER_IPV4)

@@ -103,7 +103,7 @@ class FindingTransients(Part):
         frames = max(1, sum(by_port.values()))
         least = sum(part * by_port[port] for port, part in self._uneven(result, 0).items()) / frames
         if not self._readings or least * self._sending_ns > self._step_ns:
-            return replace(result, transient=UNKNOWN)
+            return replace(result, transient=UNKNOWN) if lost_share > 0 else result
         ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
         # A device on a processor forwards as it has time, and of what comes by chance it loses as chance has it.
         varies = self.trial.tester.target.capabilities.software_devices or self._has_arrivals
