@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import UsageError
 
 if TYPE_CHECKING:
+    import jsonschema_rs
     from jsonschema.exceptions import ValidationError
+
+Schema = Callable[[], dict[str, Any]]
+"""A function that makes a JSON Schema, always the same."""
 
 _TYPE_NAMES = {
     "object": "a mapping",
@@ -22,21 +28,27 @@ _TYPE_NAMES = {
 }
 
 
-def require_valid(source: YamlSource, schema: dict[str, Any]) -> None:
+def require_valid(source: YamlSource, schema: Schema) -> None:
     """Raise the error of the file's kind for the first fault in file order."""
-    import jsonschema_rs  # A file that is missing is not validated.
-
     try:
-        if jsonschema_rs.is_valid(schema, source.data):
+        if _quick_validator(schema).is_valid(source.data):
             return
     except ValueError:
         pass  # It takes no keys but strings.
     from jsonschema import Draft202012Validator  # Takes long to load, and explains what is not valid.
 
-    validator = Draft202012Validator(schema)
+    validator = Draft202012Validator(schema())
     errors = sorted(validator.iter_errors(source.data), key=lambda error: _order(source, error))
     if errors:
         raise _explain(source, errors[0])
+
+
+@cache
+def _quick_validator(schema: Schema) -> jsonschema_rs.Draft202012Validator:
+    """It says whether a value is valid, not why not."""
+    import jsonschema_rs  # A file that is missing is not validated.
+
+    return jsonschema_rs.Draft202012Validator(schema())
 
 
 def _order(source: YamlSource, error: ValidationError) -> tuple[bool, int, str]:

@@ -61,7 +61,7 @@ def parse_lab(path: str, text: str, environment: Mapping[str, str]) -> Lab:
     """The lab in a text; raises LabFileError with file, line and what is valid."""
     source = YamlSource(path, _expanded(text, environment), FileKind(LabFileError, FORM))
     source.data = _merged(source.data)
-    require_valid(source, schema())
+    require_valid(source, schema)
     entry = msgspec.convert(source.data, LabEntry)
     prefix = "clab" if entry.prefix is None else entry.prefix
     words = [] if not prefix else [entry.name] if prefix == _LAB_NAME else [prefix, entry.name]

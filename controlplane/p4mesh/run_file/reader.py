@@ -47,5 +47,5 @@ def load_run_file(path: str | Path) -> RunText:
 def parse_run_file(name: str, text: str) -> RunText:
     """The file that ``text`` is; ``name`` is its path, for messages and for the paths in it."""
     source = YamlSource(name, text, KIND)
-    require_valid(source, schema())
+    require_valid(source, schema)
     return RunText(source, msgspec.convert(source.data, RunFile), Path(name).parent)

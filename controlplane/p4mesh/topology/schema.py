@@ -115,7 +115,7 @@ def _own(rule: Rule) -> Rule:
 
 def read(source: YamlSource) -> TopologyFile:
     """The values of a file with all defaults; raises TopologyError for the first fault in file order."""
-    require_valid(source, schema())
+    require_valid(source, schema)
     return msgspec.convert(_with_defaults(source.data, schema()), TopologyFile)
 
 

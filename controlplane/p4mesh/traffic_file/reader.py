@@ -70,7 +70,7 @@ def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> Traffic
     """Reads the runs that ``text`` describes with ``settings`` (``dm.rate=10 %``); ``name`` is for messages."""
     source = YamlSource(name, text, KIND)
     if not isinstance(source.data, dict):
-        require_valid(source, schema())
+        require_valid(source, schema)
     given = list(_each_once(_setting(source, setting) for setting in settings))
     source = source.with_values(given)
     sweep = _checked(source).sweep or Sweep()
@@ -81,7 +81,7 @@ def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> Traffic
 
 
 def _checked(source: YamlSource) -> TrafficFile:
-    require_valid(source, schema())
+    require_valid(source, schema)
     return msgspec.convert(source.data, TrafficFile)
 
 

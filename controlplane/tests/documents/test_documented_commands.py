@@ -183,11 +183,12 @@ SHORT = tuple(
 
 @pytest.mark.parametrize("command", SHORT, ids=ids)
 def test_a_command_runs(command: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Goal: commands are not only accepted; with fewer frames, on sim, they end without a doubt."""
+    """Goal: commands are not only accepted; with fewer frames, and sessions, on sim, they end without a doubt."""
     monkeypatch.chdir(ROOT)
     size = [] if "--sizes" in command.words else ["--sizes", "512"]
+    ports = ["--ports", "1-16"] if "256x100g-bgp" in command.text else []
     fewer = {
-        "run": [*size, "--set", "scaled_frames=200", "--jobs", "1"],
+        "run": [*size, *ports, "--set", "scaled_frames=200", "--jobs", "1"],
         "traffic": [] if "duration_s=" in command.text else ["--set", "duration_s=0.05"],
     }
     assert main([*command.words, *fewer[command.words[0]], "--out", str(tmp_path / "run")]) == 0

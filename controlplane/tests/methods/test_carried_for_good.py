@@ -104,7 +104,7 @@ def test_bounds_of_mlrsearch_stand_beside_what_is_carried_for_good() -> None:
         assert cells["bucket_pct"] < cells["carried_pct"]
 
 
-def test_a_queue_of_two_frames_loses_nothing_in_two_seconds_at_the_throughput() -> None:
+def test_a_queue_of_two_frames_loses_nothing_in_a_second_at_the_throughput() -> None:
     device = Device(clock_ppm=-50, queue_frames=2, pattern=Pairs())
     truth_pct = float(device.sustained_pct)
     _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(truth_pct))
@@ -112,10 +112,10 @@ def test_a_queue_of_two_frames_loses_nothing_in_two_seconds_at_the_throughput() 
     assert row["throughput_pct"] == pytest.approx(truth_pct, abs=PPM_OF_LINE)
     assert_contains(bracket, truth_pct)
     load = Fraction(str(row["throughput_pct"]))
-    frames = round(2 * max_rate_fps(64, GIGABIT))
+    frames = round(max_rate_fps(64, GIGABIT))
     with opened(device) as engine:
         result = engine.measure(replace(device.spec(load, frames=frames), watch_queues=False))
-    assert result.expected_rx_frames > 5_900_000 and result.lost_frames == 0
+    assert result.expected_rx_frames > 2_900_000 and result.lost_frames == 0
 
 
 def test_the_highest_load_is_no_result_where_a_queue_fills_at_it() -> None:

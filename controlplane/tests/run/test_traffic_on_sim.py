@@ -314,7 +314,7 @@ def test_drifting_senders_meet_in_every_phase(tmp_path: Path) -> None:
     """Goal: senders whose clocks differ send at rates up to 100 ppm apart, to their own destinations in their order."""
     text = f"""\
 name: drift
-duration_s: 0.1
+duration_s: 0.03
 {PHASES}classes:
   rotated: {{senders: 1-2, receivers: 3-4, pattern: rotate, rate: 50 %, sizes: 64, phases: drifting}}
   paired: {{senders: 3-4, receivers: 1-2, pattern: pairs, rate: 10 %, sizes: 64, phases: drifting, frames: 99}}
@@ -322,7 +322,7 @@ duration_s: 0.1
     run = send(tmp_path, text)
     rotated, paired = rows(run, "classes")
     pairs = {(row["tx_port"], row["rx_port"]): row["tx_frames"] for row in rows(run, "pairs")}
-    nominal = int(0.1 * 0.5 * 1e9 / (8 * 84))
+    nominal = int(0.03 * 0.5 * 1e9 / (8 * 84))
     sent = [pairs[port, 3] + pairs[port, 4] for port in (1, 2)]
     assert sent[0] != sent[1]
     assert all(0 <= nominal - count <= nominal * 100e-6 + 1 for count in sent)

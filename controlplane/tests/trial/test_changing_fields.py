@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import pytest
@@ -19,9 +19,13 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FieldModifier, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.parts.headers import COMPARED_FRAMES
 from p4mesh.trial.spec import Learning, TrialSpec
 
 FRAMES = 3
+FIELDS_OF_A_TRIAL = COMPARED_FRAMES // FRAMES
+TURN_NS = 40_000
+"""Time of the frames of one field."""
 NOT_OF_SCAPY = ("PPP over Ethernet", "GTP-U Header")
 """Layers whose lengths or checksums Scapy does not compute as it finds them."""
 FIELDS = fields_of(load_contract())
@@ -51,15 +55,32 @@ def number(layer: Layer, name: str) -> int:
     return int.from_bytes(value, "big") if isinstance(value, bytes) else int(value)
 
 
-def captured(measurer: TrialEngine, frame: Frame, field: Modifiable, into: list[bytes]) -> list[bytes]:
-    """Send a stream in which a field changes; return its frames as they came."""
-    into.clear()
-    modifiers = (FieldModifier(field, Progression(FRAMES, step_of(field))),)
-    stream = Stream("s", 340, Fraction(10_000), FRAMES, Pairs(), (1,), (2,), frame, modifiers=modifiers)
-    spec = TrialSpec("s", (stream,), 400_000, Learning(enabled=False), 10**6, 0, received_headers="ipv4")
-    result = measurer.measure(spec)
-    assert (result.rx_frames, len(into)) == (FRAMES, FRAMES), field.name
-    return list(into)
+def captured(
+    measurer: TrialEngine, frame: Frame, fields: Sequence[Modifiable], into: list[bytes]
+) -> Iterator[Sequence[bytes]]:
+    """Send one stream for each field, which changes in it; yield the frames of each as they came."""
+    for first in range(0, len(fields), FIELDS_OF_A_TRIAL):
+        into.clear()
+        streams = tuple(
+            Stream(
+                f"s{place}",
+                340,
+                Fraction(100_000),
+                FRAMES,
+                Pairs(),
+                (1,),
+                (2,),
+                frame,
+                start_offset_ns=(place * TURN_NS,),
+                modifiers=(FieldModifier(field, Progression(FRAMES, step_of(field))),),
+            )
+            for place, field in enumerate(fields[first : first + FIELDS_OF_A_TRIAL])
+        )
+        spec = TrialSpec("s", streams, TURN_NS, Learning(enabled=False), 10**6, 0, received_headers="ipv4")
+        result = measurer.measure(spec)
+        assert result.rx_frames == len(into) == FRAMES * len(streams)
+        for place in range(0, len(into), FRAMES):
+            yield into[place : place + FRAMES]
 
 
 def test_every_field_changes_by_its_modifier_and_checksums_are_those_of_scapy(came: list[bytes]) -> None:
@@ -68,8 +89,9 @@ def test_every_field_changes_by_its_modifier_and_checksums_are_those_of_scapy(ca
     with open_measurer(shipped("back-to-back")) as measurer:
         for name, layers in STACKS.items():
             frame = Frame(layers)
-            for field, place in changing(frame):
-                frames = captured(measurer, frame, field, came)
+            fields = list(changing(frame))
+            captures = captured(measurer, frame, [field for field, _ in fields], came)
+            for (field, place), frames in zip(fields, captures, strict=True):
                 read = [Frame.read(data) for data in frames]
                 values = [number(one.completed(payload).layers[place], field.field) for one, payload in read]
                 steps = [(value - values[0]) % (1 << field.width_bits) for value in values]
@@ -110,5 +132,5 @@ def test_a_tag_of_a_provider_is_no_tag_of_a_customer(came: list[bytes], field: s
     """Goal: a field of `vlan` changes in the layer of that name, also where a `service_tag` is in front of it."""
     frame = frame_of_text("service_tag(vid=200)/vlan(vid=7)/ipv4/udp")
     with open_measurer(shipped("back-to-back")) as measurer:
-        frames = captured(measurer, frame, Modifiable.of_name(field), came)
+        (frames,) = captured(measurer, frame, [Modifiable.of_name(field)], came)
     assert Frame.read(frames[-1])[0].vids == vids

@@ -138,7 +138,8 @@ def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
 @pytest.mark.parametrize("limit_ppm", [5000, 2000])
 def test_rates_and_loss_of_the_shipped_profile_are_those_of_a_long_trial_within_their_errors(limit_ppm: int) -> None:
     """Closed form: the slots of 32 ports; what its limit lets pass above them, a long trial loses."""
-    settings = (ETHERNET, "scaled_frames=6000", f"sustained_ppm={limit_ppm}")
+    search = ("search_min_pct=69", "search_initial_pct=70", "search_max_pct=71")
+    settings = (ETHERNET, "scaled_frames=6000", f"sustained_ppm={limit_ppm}", *search)
     outcome = run_on_sim(find_test("chassis.full_mesh"), shipped("nexus9508-32x100g"), (64,), *settings)[1]
     (found,), (shown,) = rows(outcome, "mesh_throughput"), rows(outcome, "rate_and_latency")
     for row in (found, shown):

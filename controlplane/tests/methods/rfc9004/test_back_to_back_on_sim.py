@@ -166,7 +166,7 @@ def test_a_sustained_throughput_needs_no_longer_search_for_the_buffer_time() -> 
 
 @pytest.mark.parametrize("settings", [BY_LOSS, ("sustained=true",)], ids=["by loss", "sustained"])
 @pytest.mark.parametrize("step_frames", [1, 16])
-@pytest.mark.parametrize("resolution_pct", [0.001, 0.1, 1])
+@pytest.mark.parametrize("resolution_pct", [0.001, 1])
 @pytest.mark.parametrize(("queue", "ifg_bits"), [(8, 128), (40, 400)])
 def test_errors_of_buffer_times_cover_the_closed_form(
     queue: int, ifg_bits: int, resolution_pct: float, step_frames: int, settings: tuple[str, ...]
