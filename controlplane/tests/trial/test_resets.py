@@ -78,18 +78,20 @@ def test_a_hook_without_a_command_is_refused(settings: tuple[str, ...]) -> None:
 
 
 def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
-    method, measurer = find_test("rfc2889.address_caching"), Notes()
+    """A table of 400 addresses: the search takes eight iterations of a learning trial and a test of what was learned."""
+    method, measurer = find_test("rfc2889.address_caching"), Notes(lambda _, sent: min(sent, 400))
     parameters = resolve(method.name, method.parameters, ("reset_between=swap_roles",))
     method.check(BED, parameters)
     result = method.run_unit(method.units(parameters, (64,))[0], BED, parameters, measurer)
     learners = [spec.streams[0].tx_ports[0] for spec in measurer.specs[::2]]
     testers = [spec.streams[0].tx_ports[0] for spec in measurer.specs[1::2]]
-    assert learners == [1 + n % 2 for n in range(len(learners))]
-    assert testers == [2 - n % 2 for n in range(len(testers))], "both trials of an iteration have the same roles"
+    assert learners == [1, 2] * 4
+    assert testers == [2, 1] * 4, "both trials of an iteration have the same roles"
     assert [spec.learning.ports for spec in measurer.specs[::2]] == [(port,) for port in testers]
     # Port 1 sees one frame flooded and port 2 two, whatever their roles.
-    floods = [row.learning_flood_frames for row in result.searches[0].rows]
-    assert floods == learners
+    rows = result.searches[0].rows
+    assert [row.learning_flood_frames for row in rows] == learners
+    assert [row.test_flood_frames for row in rows] == testers
 
 
 def test_every_second_trial_has_the_roles_of_the_neighbours() -> None:
