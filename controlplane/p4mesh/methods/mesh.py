@@ -226,7 +226,7 @@ def measure_forwarding(
         frmol=LastRate.of(last),
         frmol_offered_pct=last.offered_pct if last.trusted else None,
         flooded_frames=sum(row.flooded_frames for row in rows),
-        late_frames=max((row.late_frames for row in rows), default=0),
+        late_frames=max(row.late_frames for row in rows),
         theoretical_fps=theoretical_fps(mesh, size),
         theoretical_pct=float(mesh.theoretical_pct),
     )

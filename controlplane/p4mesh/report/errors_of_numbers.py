@@ -86,7 +86,8 @@ class NumberErrors:
         if share:
             above = max(above, (number(row.get(fields.UPPER_PCT.key)) - share) * scale)
             below = max(below, (share - number(row.get(fields.CARRIED_PCT.key) or share)) * scale)
-        above = max(above, number(row.get(_FAILS_AT.get(column.key, ""))) - value)
+        if (failed := row.get(_FAILS_AT.get(column.key, ""))) is not None:
+            above = max(above, number(failed) - value)
         limit = row.get(fields.BUCKET_PCT.key if share else quantity.for_good)
         if limit is None or column.key in _LIMITS:
             return Bounds(below, above)

@@ -8,11 +8,21 @@ from typing import Any
 
 import pytest
 from support.beds import make_bed
+from support.fakes import FakeMeasurer, capacity
 
 from p4mesh.errors import TargetError
 from p4mesh.measurement.counts import FlowCounts, HistogramStats, LatencyStats, PortCounts, Transient
-from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, theoretical_fps, trial_spec
+from p4mesh.methods.mesh import (
+    Leg,
+    Mesh,
+    forwarding_row,
+    measure_forwarding,
+    measure_throughput,
+    theoretical_fps,
+    trial_spec,
+)
 from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.results.forwarding import MeshTrial
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.wire import departure_spec, departures_of, rates_and_latency, wire_spec, wires_of
 from p4mesh.traffic.patterns import Pairs
@@ -26,6 +36,7 @@ LINE_FPS = Fraction(10**9, 672)
 """Frames of 64 bytes that 1 Gbit/s carries in a second."""
 MESH = Mesh((Leg(Pairs(), (1, 2), (3, 4)), Leg(Pairs(), (5,), (6, 7), 10**8)), 10**9)
 """Two ports that send at 1 Gbit/s, and one at 100 Mbit/s."""
+ONE_PAIR = Mesh((Leg(Pairs(), (1,), (2,)),), 10**9)
 LOAD, FAIL = Fraction("0.0672"), Verdict.FAIL
 PASSED = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
 
@@ -65,10 +76,9 @@ def test_a_trial_has_the_rate_of_each_leg_and_the_frames_of_its_length() -> None
 @pytest.mark.parametrize(("length_ns", "frames"), [(67_000, 8), (54_000, 8), (53_000, 4), (20_000, 2), (100, 1)])
 def test_bursts_are_whole_but_where_a_trial_has_less_than_one(length_ns: int, frames: int) -> None:
     """148.8 frames in a millisecond: 9, 8, 7, 2 and none."""
-    mesh = Mesh((Leg(Pairs(), (1,), (2,)),), 10**9)
-    (stream,) = trial_spec(mesh, "part", 64, Fraction(10), parameters("burst_frames=4"), length_ns).streams
+    (stream,) = trial_spec(ONE_PAIR, "part", 64, Fraction(10), parameters("burst_frames=4"), length_ns).streams
     assert (stream.frame_count, stream.burst) == (frames, Burst(4))
-    (stream,) = trial_spec(mesh, "part", 64, Fraction(10), parameters("burst_frames=2"), length_ns).streams
+    (stream,) = trial_spec(ONE_PAIR, "part", 64, Fraction(10), parameters("burst_frames=2"), length_ns).streams
     assert stream.burst == Burst(2)
 
 
@@ -86,10 +96,9 @@ def test_a_row_has_the_rates_of_its_trial_and_of_the_ports_that_took_part() -> N
         start_skew_ns=1500,
         ports=(sent, received, PortCounts(8, rx_frames=3), PortCounts(9, flooded_frames=2)),
     )
-    mesh = Mesh((Leg(Pairs(), (1,), (2,)),), 10**9)
-    row = forwarding_row(mesh, spec, result, LOAD, FAIL)
+    row = forwarding_row(ONE_PAIR, spec, result, LOAD, FAIL)
     assert (row.offered_fps, row.forwarding_fps, row.forwarding_error_fps) == (1000, 890, 2)
-    assert (row.offered_l1_mbps, row.forwarding_l1_mbps) == (0.672, pytest.approx(0.59808))
+    assert (row.offered_l1_mbps, row.forwarding_l1_mbps) == (0.672, pytest.approx(0.59808, rel=1e-9))
     assert (row.offered_pct, row.forwarding_pct) == (pytest.approx(0.0672), pytest.approx(0.059808))
     assert (row.loss_pct, row.late_frames, row.duration_ms) == (11, 10, 1000)
     assert (row.start_skew_us, row.start_skew_pct) == (1.5, pytest.approx(0.00015))
@@ -97,20 +106,56 @@ def test_a_row_has_the_rates_of_its_trial_and_of_the_ports_that_took_part() -> N
     ports = [(port.port, port.forwarding_fps, port.forwarding_error_fps) for port in row.ports]
     assert ports == [(1, 0, 1), (2, 886, 1), (9, 0, 1)]
     # In half of the time all rates are twice as large.
-    fast = forwarding_row(mesh, replace(spec, streams=(replace(stream, rate_fps=Fraction(2000)),)), result, LOAD, FAIL)
+    fast = forwarding_row(
+        ONE_PAIR, replace(spec, streams=(replace(stream, rate_fps=Fraction(2000)),)), result, LOAD, FAIL
+    )
     assert [(port.forwarding_fps, port.forwarding_error_fps) for port in fast.ports][:2] == [(0, 2), (1772, 2)]
     # Nine tenths of the trial are steady: a frame at each of their ends, and 7 that may be of the transient, too.
     begun = Transient(10**8, over=True, frames=4, hidden_frames=7)
-    early = forwarding_row(mesh, spec, replace(result, transient=begun, duration_ns=10**9), LOAD, FAIL)
+    early = forwarding_row(ONE_PAIR, spec, replace(result, transient=begun, duration_ns=10**9), LOAD, FAIL)
     assert early.ports[1].forwarding_error_fps == pytest.approx((2 + 7) / 0.9)
     # One of a thousand: Wilson's interval goes up to 0.565 %, which are 4.65 frames more.
     by_chance = replace(result, rx_frames=999, lost_frames=1, ports=(sent, PortCounts(2, rx_frames=999)))
-    row = forwarding_row(mesh, spec, by_chance, LOAD, FAIL)
+    row = forwarding_row(ONE_PAIR, spec, by_chance, LOAD, FAIL)
     assert row.ports[1].forwarding_error_fps == pytest.approx(1 + 4.65, abs=0.02)
     # A queue that was not full, and lost nothing: all that came late was forwarded.
     kept = replace(result, rx_frames=1000, lost_frames=0, ports=(sent, replace(received, rx_frames=1000)))
-    row = forwarding_row(mesh, spec, kept, LOAD, Verdict.PASS)
+    row = forwarding_row(ONE_PAIR, spec, kept, LOAD, Verdict.PASS)
     assert [port.forwarding_fps for port in row.ports] == [0, 996]
+
+
+class Added:
+    """A column that a test adds."""
+
+    def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
+        return replace(spec, label=f"{spec.label}, {'one of many loads' if sweep else 'the load'}")
+
+    def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
+        return replace(row, reason=result.label)
+
+
+def test_a_sweep_ends_with_the_rate_at_the_highest_load() -> None:
+    """Of half of the line and of all of it, a device forwards up to three quarters."""
+    asked = parameters("sweep_start_pct=50", "sweep_step_pct=50", "scaled_frames=1000", "sustained=false")
+    sweep = measure_forwarding(ONE_PAIR, 64, asked, FakeMeasurer(capacity(LINE_FPS * 3 / 4)), Added())
+    assert [row.reason for row in sweep.rows] == [
+        f"forwarding 64 B {load}.0000 %, one of many loads" for load in (50, 100)
+    ]
+    assert (sweep.frmol.frmol_fps, sweep.frmol_offered_pct) == (pytest.approx(LINE_FPS * 3 / 4), pytest.approx(100))
+    broken = FakeMeasurer(status=lambda _: Verdict.INVALID)
+    assert measure_forwarding(ONE_PAIR, 64, asked, broken, Added()).frmol_offered_pct is None
+
+
+def test_latency_at_a_throughput_is_that_of_a_trial_more() -> None:
+    asked = parameters("search_method=bisect", "scaled_frames=1000", "sustained=false")
+    plain, more, nothing = FakeMeasurer(), FakeMeasurer(), FakeMeasurer(lambda *_: 0)
+    assert measure_throughput(ONE_PAIR, 64, asked, plain).of_latency is None
+    found = measure_throughput(ONE_PAIR, 64, asked, more, Added()).of_latency
+    assert found is not None and found.reason == "latency 64 B 100.0000 %, the load"
+    assert len(more.notes) == len(plain.notes) + 1
+    assert [note.remaining for note in more.notes[:-1] if note] == [note.remaining + 1 for note in plain.notes if note]
+    assert measure_throughput(ONE_PAIR, 64, asked, nothing, Added()).of_latency is None
+    assert not [spec for spec in nothing.specs if spec.label.startswith("latency")]
 
 
 BED = make_bed(2)
@@ -125,6 +170,7 @@ def test_1001_frames_at_one_percent_go_over_every_wire() -> None:
     (stream,) = spec.streams
     assert (stream.tx_ports, stream.rx_ports, stream.rate_fps) == ((1, 2), (2, 1), LINE_FPS / 100)
     assert (stream.frame_count, spec.duration_ns, spec.learning.enabled) == (1001, 67_267_200, False)
+    assert spec.restabilise_ns == 0
 
 
 def test_the_latency_of_a_wire_is_its_median_with_the_error_of_a_longer_measurement() -> None:
@@ -154,6 +200,8 @@ def test_the_time_to_the_line_of_a_port_is_the_median_of_what_its_mac_has_kept()
         Wire(1, None, 10**9, None, 64, 301, 2, 300, 302, 3, 0),
         Wire(2, None, 10**9, None, 64, 410, 30, 400, 430, 3, 0),
     )
+    # Up to a millisecond later, from the moment of the stamp on.
+    assert [wire.median_ns for wire in departures_of([departures(0, 999_999)], 64, BED)] == [0, 999_999]
     for left_ns, message in (
         (None, "port 2 has not kept when its frame of 64 B left"),
         (-1, "port 2: by its MAC a frame of 64 B left -1 ns behind its stamp"),
@@ -168,7 +216,8 @@ def test_the_time_to_the_line_of_a_port_is_the_median_of_what_its_mac_has_kept()
 def test_one_frame_of_each_port_is_sent_whose_departure_its_mac_keeps() -> None:
     spec = departure_spec(64, BED)
     (stream,) = spec.streams
-    assert (spec.learning.enabled, spec.per_flow, spec.duration_ns) == (False, True, 1_000_000)
+    assert (spec.learning.enabled, spec.per_flow, spec.duration_ns, spec.restabilise_ns) == (False, True, 1_000_000, 0)
+    assert stream.may_be_filtered, "the device may drop it: its departure is all that counts"
     assert (stream.tx_ports, stream.rx_ports, stream.frame_count, stream.keeps_departures) == ((1, 2), (2, 1), 1, True)
 
 

@@ -6,7 +6,8 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +22,7 @@ from p4mesh.report.compare.document import comparison
 from p4mesh.report.errors_of_numbers import Bounds, NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
+from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 from p4mesh.verdict import Verdict
 
@@ -192,7 +194,7 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
         "frame_size_bytes": 64,
         "load_pct": 80.0,
         "upper_pct": 81.0,
-        "loss_pct": 0.0,
+        "loss_pct": 0.5,
         "forwarding_fps": 1000.0,
     }
     received = errors.bounds_of(searched, of_mesh, fields.FORWARDING_FPS)
@@ -276,6 +278,35 @@ def test_a_rate_is_known_up_to_what_a_bucket_hides() -> None:
     row: dict[str, Cell] = {"mfr_fps": 1000.0, "mfr_bucket_fps": 900.0}
     table = Table("r", "R", (fields.MFR_FPS,), (row,))
     assert NumberErrors({"parameters": []}, ()).bounds_of(table, row, fields.MFR_FPS) == Bounds(0, 0, -100)
+
+
+def test_a_share_of_frames_has_the_interval_of_its_count_unless_a_column_tells_its_error() -> None:
+    """One of a thousand: Wilson's interval goes from 0.01765 to 0.56426 %; copies of a frame may be lost together."""
+    errors = NumberErrors({"parameters": []}, ())
+    table = Table("losses", "Losses", (), ())
+    row: dict[str, Cell] = {"tx_frames": 1000, "loss_pct": 0.1, "loss_ratio": 0.001, "expected_frames": 8000}
+    found = errors.bounds_of(table, row, fields.LOSS_PCT)
+    assert (found.below, found.above) == pytest.approx((0.08235, 0.46426), abs=1e-5)
+    found = errors.bounds_of(table, row, fields.LOSS_RATIO)
+    assert (found.below, found.above) == pytest.approx((0.0008235, 0.0046426), abs=1e-7)
+    assert errors.bounds_of(table, {**row, "loss_error_pct": 0.25}, fields.LOSS_PCT) == Bounds(0.25, 0.25)
+    assert errors.bounds_of(table, {"loss_pct": 0.1}, fields.LOSS_PCT) == Bounds(0, 0)
+    # No share, whatever stands beside it; a latency below 0 is no further from that of a long trial than others.
+    assert errors.bounds_of(table, {**row, "lost_frames": 1, "avg_us": -5.0}, fields.LOST_FRAMES) == Bounds(0, 0)
+    assert errors.bounds_of(table, {**row, "lost_frames": 1, "avg_us": -5.0}, DELAY) == Bounds(0, 0)
+
+
+def test_a_rate_that_was_counted_may_have_a_frame_of_each_port_more_or_less() -> None:
+    """Four ports in a second, the shortest trial of 64 bytes; in half of one, that of any size."""
+    trials = [
+        cast(StoredTrial, SimpleNamespace(spec={"duration_ns": length_ns, "streams": [{"frame_size_bytes": size}]}))
+        for length_ns, size in ((2 * 10**9, 64), (10**9, 64), (5 * 10**8, 128))
+    ]
+    table = Table("rates", "Rates", (), ())
+    for ran, size, error_fps in ((trials, 64, 4), (trials, None, 8), (trials, 1518, 0), ((), 64, 0)):
+        errors = NumberErrors({"parameters": [], "ports": ["a", "b", "c", "d"]}, (), ran)
+        row: dict[str, Cell] = {"frame_size_bytes": size, "forwarding_fps": 1000.0}
+        assert errors.bounds_of(table, row, fields.FORWARDING_FPS) == Bounds(error_fps, error_fps)
 
 
 def test_an_error_in_one_direction_is_one() -> None:

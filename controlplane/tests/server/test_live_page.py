@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from support.live_page import TOKEN, LivePage, serving
 from support.networks import TOPOLOGIES
@@ -22,6 +24,9 @@ from p4mesh.cli.main import main
 from p4mesh.run.options import ARGUMENT
 from p4mesh.server.metrics import metrics_text
 from p4mesh.server.run_view import RunView
+from p4mesh.store.confined import folder
+from p4mesh.store.live_file import LiveContent, Progress, Watched, WatchedTrial
+from p4mesh.trial.onlooker import Look
 
 BACK_TO_BACK = TOPOLOGIES / "back-to-back.yaml"
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"
@@ -496,3 +501,120 @@ def test_prometheus_has_the_last_look_at_each_trial_that_runs() -> None:
             f"p4mesh_max_us{{{first}}} 4.0",
         ]
     )
+
+
+class Shown(RunView):
+    """A run in a folder, and a clock that stands at 1,000 s; ``owner`` is the process that measures."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__("key", "name", (), None)
+        self.path = path
+        self.owner: int | None = None
+        monkeypatch.setattr("p4mesh.server.run_view.time", SimpleNamespace(time=lambda: 1000.0))
+        monkeypatch.setattr("p4mesh.server.run_view.holder", lambda _: self.owner)
+        self.write("run.json", CONFIG)
+
+    def write(self, name: str, content: object, changed_s: float = 990.5, more: str = "") -> None:
+        """Replace a file as a run does; lines end with the last line break of ``more``."""
+        text = content if isinstance(content, str) else msgspec.json.encode(content).decode() + more
+        (self.path / "new").write_text(text)
+        os.utime(self.path / "new", (changed_s, changed_s))
+        (self.path / "new").rename(self.path / name)
+
+    def look(self) -> tuple[bool, str]:
+        """Whether something has changed, and the state."""
+        with folder(self.path) as opened:
+            return self.refresh(opened), self.summary()["state"]
+
+
+CONFIG = {
+    **dict.fromkeys(("test", "title", "section", "version", "target"), "t"),
+    "topology": {"name": "w"},
+    "frame_sizes_bytes": [64, 1518],
+    "notes": {"a": "b"},
+}
+
+
+def test_a_run_is_running_while_a_process_measures_or_its_files_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files count for ten seconds where no process has been seen; the end of one that was seen is seen, too."""
+    view = Shown(tmp_path, monkeypatch)
+    assert (view.version, view.files) == (0, [])
+    assert (view.look(), view.look(), view.version) == ((True, "running"), (False, "running"), 1)
+    view.write("run.json", {**CONFIG, "title": "U"})
+    assert view.look() == (True, "running")
+    shown = {key: view.summary()[key] for key in ("test", "title", "section", "topology", "target", "sizes", "notes")}
+    told = {"title": "U", "topology": "w", "sizes": "64, 1518 B", "notes": {"a": "b"}}
+    assert shown == {"test": "t", "section": "t", "target": "t", **told}
+    view.write("run.json", CONFIG, changed_s=990.0)
+    assert view.look() == (True, "stopped")
+    view.write("live.json", LiveContent())
+    assert view.look() == (True, "running") and view.is_running
+    view.owner = 7
+    view.look()
+    view.owner = None
+    assert (view.look(), view.look(), view.is_running) == ((True, "stopped"), (False, "stopped"), False)
+    view.write("results.json", {"outcome": {"state": "FAIL", "summary": "all", "goal": "g", "findings": ["f"]}})
+    assert (view.look(), view.look(), view.is_finished) == ((True, "finished"), (False, "finished"), True)
+    assert (view.summary()["verdict"], view.summary()["outcome"]) == ({"text": "missed the goal", "tone": "bad"}, "all")
+    assert view.detail()["findings"] == ["f"]
+    view.write("results.json", {"outcome": {"state": "PASS", "summary": "all", "goal": "g"}})
+    assert view.look() == (True, "finished")
+    view.write("run.json", "{")
+    assert (view.look(), view.look(), view.version) == ((True, "damaged"), (False, "damaged"), 8)
+    (tmp_path / "run.json").unlink()
+    assert (view.look(), view.summary()["problem"]) == ((True, "damaged"), "No such file or directory: run.json")
+    (tmp_path / "results.json").unlink()
+    view.write("run.json", CONFIG)
+    assert view.look() == (True, "stopped") and view.summary()["verdict"] is None
+
+
+def test_trials_of_a_run_are_counted_as_they_begin_and_shown_while_they_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = Shown(tmp_path, monkeypatch)
+    view.look()
+    assert (view.summary()["trials"], view.summary()["started_utc"], view.summary()["progress"]) == (0, "", None)
+    view.write("timing.jsonl", {"started_utc": "12:01"}, more='\n{"started_utc":"12:00"}\n{"sta')
+    assert (view.look()[0], view.look()[0]) == (True, False)
+    assert (view.summary()["trials"], view.summary()["started_utc"]) == (2, "12:00")
+    view.write("timing.jsonl", {"started_utc": "13:00"}, more="\n")
+    assert (view.look()[0], view.summary()["trials"], view.summary()["started_utc"]) == (True, 1, "13:00")
+    looks = [Look(at_ns, at_ns, 0) for at_ns in (1, 2, 3)]
+    watched = Watched(WatchedTrial("u", 4, "label", 9, (64,)), looks)
+    view.write("live.json", LiveContent([watched], Progress(5, 6)))
+    assert (view.look()[0], view.look()[0]) == (True, False)
+    (last,), (every,) = view.summary()["live"], view.detail()["live"]
+    assert (last["trial"], [look["at_ns"] for look in last["looks"]]) == (5, [2, 3])
+    assert (every["trial"], [look["at_ns"] for look in every["looks"]]) == (5, [1, 2, 3])
+    assert (view.summary()["progress"]["done"], view.summary()["progress"]["left"]) == (5, 6)
+    (tmp_path / "live.json").unlink()
+    assert (view.look()[0], view.summary()["live"], view.summary()["progress"]) == (True, [], None)
+
+
+def test_a_reader_of_a_run_gets_its_files_and_the_last_sample_of_each_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples are those of whole lines in the end of their file."""
+    view = Shown(tmp_path, monkeypatch)
+    view.look()
+    view.is_wanted = True
+    assert (view.look()[0], view.look()[0]) == (True, False)
+    first, second, later, port = ("u,1,1,class,a,1,1,0,0,0,0.5", "u,1,1,class,b,1,1,0,0,0,0.5",
+                                  "u,1,2,class,a,9,8,1,0,0,0.25", "u,1,2,port,a,9,8,1,0,0,0.25")  # fmt: skip
+    view.write("samples.csv", first)
+    assert (view.look()[0], view.detail()["samples"]) == (True, [])
+    view.write("samples.csv", "\n".join((first, second, later, port, "u,1,3,class", later[:-1])))
+    view.write("live.json", LiveContent())
+    (tmp_path / "notes.txt").touch()
+    assert (view.look()[0], view.look()[0], view.files) == (True, False, ["run.json", "samples.csv"])
+    shown = [",".join(sample.values()) for sample in view.detail()["samples"]]
+    assert shown == [later, second]
+    monkeypatch.setattr("p4mesh.server.run_view._SAMPLES_BYTES", 100)
+    view.write("samples.csv", "\n".join((first, second, later, port, port, "")))
+    assert view.look()[0]
+    assert [sample["name"] for sample in view.detail()["samples"]] == ["a"]
+    assert view.detail()["samples"][0]["at_s"] == "2"
+    view.write("trials.jsonl", "{}\n")
+    assert (view.look()[0], view.look()[0], view.detail()["total"]) == (True, False, 1)

@@ -51,6 +51,7 @@ class FakeMeasurer:
         self.flooded = flooded
         self.status = status
         self.specs: list[TrialSpec] = []
+        self.notes: list[TrialNote | None] = []
         self.announced: list[TrialSpec] = []
 
     def announce(self, specs: Sequence[TrialSpec]) -> None:
@@ -59,6 +60,7 @@ class FakeMeasurer:
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         self.specs.append(spec)
+        self.notes.append(note)
         if self.announced:
             assert self.announced.pop(0) == spec, "a method measures what it has announced"
         ports = spec.streams[0].tx_ports
@@ -125,7 +127,7 @@ class FlowMeasurer(FakeMeasurer):
         }
         arrived = self.carry_flows(spec, sent)
         expected, received = sum(sent.values()), sum(arrived.values())
-        base = super().measure(spec)
+        base = super().measure(spec, note)
         flows = tuple(
             FlowCounts(
                 *key,

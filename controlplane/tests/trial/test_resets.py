@@ -78,7 +78,7 @@ def test_a_hook_without_a_command_is_refused(settings: tuple[str, ...]) -> None:
 
 
 def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
-    """A table of 400 addresses: the search takes eight iterations of a learning trial and a test of what was learned."""
+    """A table of 400 addresses: the search takes eight iterations of a learning trial and a test of its addresses."""
     method, measurer = find_test("rfc2889.address_caching"), Notes(lambda _, sent: min(sent, 400))
     parameters = resolve(method.name, method.parameters, ("reset_between=swap_roles",))
     method.check(BED, parameters)

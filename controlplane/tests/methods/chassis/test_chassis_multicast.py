@@ -75,7 +75,8 @@ def test_loads_of_all_to_all_by_hand() -> None:
 def test_loads_of_one_port_to_all_by_hand() -> None:
     """Each of 300 groups has two frames at least: 600 instead of 100 and 500 of a trial; three ports receive."""
     settings = ("groups=300", "source_port=2", "search_max_pct=90")
-    every, outcome, specs = by_hand("chassis.multicast", *settings)
+    measurer = FlowMeasurer(lossless)
+    every, outcome, specs = by_hand("chassis.multicast", *settings, measurer=measurer)
     assert [(row["at"], row["line_pct"]) for row in every] == [
         ("10 %", pytest.approx(10, rel=1e-12)),
         ("50 %", pytest.approx(50, rel=1e-12)),
@@ -91,9 +92,11 @@ def test_loads_of_one_port_to_all_by_hand() -> None:
     assert "From port 2 to all egress ports." in outcome.tables[0].note
     assert outcome.summary.endswith("port 2 to 3 ports, 300 groups, PASS")
     test = find_test("chassis.multicast")
-    parameters = resolve(test.name, test.parameters, ("source_port=2",))
+    parameters = resolve(test.name, test.parameters, settings)
     assert test.latency_pairs(make_bed(4), parameters) == ((2, 1), (2, 3), (2, 4))
-    assert test.trials_expected(Unit(512, ""), parameters) == search_of(parameters).trials_expected + 4
+    expected = search_of(parameters).trials_expected + 4
+    assert test.trials_expected(Unit(512, ""), parameters) == expected
+    assert measurer.notes[0] is not None and measurer.notes[0].remaining == expected - 1
     # Nothing passes: no load is measured but those of the search.
     nothing = FlowMeasurer(lambda _, sent: dict.fromkeys(sent, 0))
     every, _, specs = by_hand("chassis.multicast", "groups=1", measurer=nothing)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.sweeps import frame_loss_loads
+from p4mesh.run.mixes import check_mixes
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.run.single import run
@@ -290,3 +292,32 @@ def test_histograms_of_flows_of_a_mix_are_one_for_each_size_by_hand(
         (sent,) = measurer.specs
         assert sent.histograms is (HistogramPer.FLOW if room == histograms else None)
         assert len(sent.histogram_flows) == (3 * len(flows) if room == histograms else 0)
+
+
+def test_sizes_of_a_mix_have_latencies_in_trials_for_them_alone_by_hand() -> None:
+    """Flows take 2 to 2.5 us, 2.2 in the mean; the trials of the search for the throughput are not for latency."""
+    settings = ("scaled_frames=1200", "search_max_pct=10", "search_initial_pct=10", "latency_definition=FIFO")
+    test = find_test("rfc2544.latency")
+    _, outcome = run_units(test, make_bed(2), FlowMeasurer(lossless), (MixedSize("imix"),), *settings)  # type: ignore[arg-type]
+    (sizes,) = (table for table in outcome.tables if table.name == "sizes")
+    found = [(row["min_us"], row["avg_us"], row["max_us"]) for row in sizes.rows]
+    assert (found[:3], found[-3:]) == ([(None, None, None)] * 3, [(2.0, 2.2, 2.5)] * 3)
+
+
+def test_a_size_that_a_short_trial_does_not_send_has_lost_nothing_by_hand() -> None:
+    """Of ten frames of simple IMIX, seven have 64 bytes and three 570."""
+    test, settings = find_test("rfc2544.frame_loss"), ("scaled_frames=10", "sustained=false", "bidirectional=false")
+    _, outcome = run_units(test, make_bed(2), FlowMeasurer(lossless), (MixedSize("imix"),), *settings)  # type: ignore[arg-type]
+    (sizes,) = (table for table in outcome.tables if table.name == "sizes")
+    found = [(row["frame_size_bytes"], row["tx_frames"], row["loss_pct"]) for row in sizes.rows]
+    assert found[:3] == [(64, 7, 0), (570, 3, 0), (1518, 0, 0)]
+
+
+def test_latency_of_a_mix_needs_what_is_added_to_be_the_same_for_all_sizes_by_hand() -> None:
+    """First bits are stamped: last in, first out is less the time of a frame on the line, another one for each size."""
+    test = find_test("rfc2544.latency")
+    for definition, allowed in (("FIFO", True), ("LILO", True), ("LIFO", False)):
+        parameters = resolve(test.name, test.parameters, (f"latency_definition={definition}",))
+        refusal = pytest.raises(ParameterError, match="plus the same time for each size from port 1 to port 2")
+        with nullcontext() if allowed else refusal:
+            check_mixes(test, make_bed(2), parameters, (MixedSize("ac"),), calibrated=False)

@@ -258,21 +258,9 @@ def test_a_trial_by_hand() -> None:
     assert trial(False, None, tail=5).loss_ms is None, "nothing failed during the trial"
 
 
-class Noting(FlowMeasurer):
-    """Loses nothing, and keeps what it is told of each trial."""
-
-    def __init__(self) -> None:
-        super().__init__(lossless)
-        self.notes: list[TrialNote | None] = []
-
-    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        self.notes.append(note)
-        return super().measure(spec, note)
-
-
 def test_trials_of_each_case_by_hand() -> None:
     """Half of 1 Gbit/s with frames of 118 bytes and 20 more each; three trials with and three without failures."""
-    measurer, test = Noting(), find_test("recirculation.delta")
+    measurer, test = FlowMeasurer(lossless), find_test("recirculation.delta")
     settings = ("rates=50 %", "failures=2", "repetitions=3", "during=false", "scaled_frames=100")
     results, outcome = run_units(test, make_bed(rates_bps=(10**9, 10**10), failures=5), measurer, (118,), *settings)
     assert measurer.notes == [TrialNote(Fraction(50), left) for left in (2, 1, 0)] * 2
@@ -284,6 +272,7 @@ def test_trials_of_each_case_by_hand() -> None:
     assert {spec.streams[0].rate_fps for spec in measurer.specs} == {Fraction(10**9, 2 * 8 * 138)}
     assert (outcome.state, len(outcome.tables)) == (Verdict.MEASURED, 2)
     parameters = resolve(test.name, test.parameters, ("repetitions=3",))
+    assert test.goal(parameters) and not test.goal(resolve(test.name, test.parameters, ("during=false",)))
     units = test.units(parameters, (118,))
     expected = {unit.part.split(", ")[1]: test.trials_expected(unit, parameters) for unit in units}
     assert expected == {"tester alone": 3, "0 failures": 3, "5 failures": 3, "5 failures during traffic": 1}

@@ -276,7 +276,7 @@ def test_copies_that_are_lost_together_are_one_loss() -> None:
         pytest.param((91, 1, 10_000, 1), FORWARDED, False, id="nearer to it"),
         pytest.param((90, 1, 20_000, 1), FORWARDED, True, id="as long as the trial that was forwarded"),
         pytest.param((50, 1, 20_000, 1), (100, 2, 10_000, 0), True, id="shorter than that"),
-        pytest.param((50, 2, 10_000, 1), (100, 1, 9_949, 0), True, id="50 frames more in twice its time"),
+        pytest.param((50, 4, 10_000, 1), (100, 2, 9_949, 0), True, id="50 frames more in twice its time"),
         pytest.param((50, 2, 10_000, 1), (100, 1, 9_899, 0), False, id="100 frames more, as behind a buffer"),
         pytest.param((50, 2, 10_000, 1), (100, 1, 9_950, 51), False, id="the same, of more that were sent"),
         pytest.param((50, 1, 1, 1), FORWARDED, True, id="a trial of one frame"),
