@@ -573,13 +573,8 @@ def test_background_goes_from_every_port_but_the_sender_by_hand(receivers: str, 
 class OneMessage(FakeMeasurer):
     """Counts frames of which the measured ones take 2 us, and floods two frames in each trial."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.notes: list[TrialNote | None] = []
-
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        found = super().measure(spec)
-        self.notes.append(note)
+        found = super().measure(spec, note)
         count = spec.streams[0].frame_count // 4
         flows = (flow(part, 2000.0, count, count) for part in ("1", "2", "3", "4"))
         return replace(found, flows=tuple(flows), flooded_frames=2)

@@ -60,16 +60,14 @@ def test_frames_that_did_not_come_are_the_time_from_the_start_of_traffic_to_the_
 
 
 class Counted(FlowMeasurer):
-    """Has these counts of its flows, and keeps the notes on its trials."""
+    """Has these counts of its flows."""
 
     def __init__(self, *counts: dict[str, Any]) -> None:
         super().__init__(lossless)
         self.counts = counts
-        self.notes: list[TrialNote | None] = []
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        self.notes.append(note)
-        base = super().measure(spec)
+        base = super().measure(spec, note)
         flows = (replace(flow, **counts) for flow, counts in zip(base.flows, self.counts, strict=True))
         return replace(base, flows=tuple(flows))
 

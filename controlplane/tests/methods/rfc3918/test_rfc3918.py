@@ -45,11 +45,9 @@ class GroupMeasurer(FakeMeasurer):
     def __init__(self, change: Callable[[TrialSpec, Flows], TrialResult | None] | None = None) -> None:
         super().__init__()
         self.change = change
-        self.notes: list[TrialNote | None] = []
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         base = super().measure(spec, note)
-        self.notes.append(note)
         flows: Flows = {}
         for stream in spec.streams:
             for source, tx_port in enumerate(stream.tx_ports):
