@@ -97,29 +97,31 @@ def _latencies(cell: str, folder: Path) -> Row:
     }
 
 
-def _lost_ppm(b2b_mbps: float, b2b_bytes: int, dm_mbps: float, dm_bytes: int, folder: Path) -> dict[str, float | None]:
-    """The loss with its standard error, that of a count; none lost show no error."""
+@cache
+def _lost_ppm(b2b_mbps: float, b2b_bytes: int, dm_mbps: float, dm_bytes: int) -> dict[str, float | None]:
+    """The loss with its standard error, that of a count; none lost show no error. Two tables have the same rows."""
     settings = (
         f"dm.rate={dm_mbps:g} Mbit/s L1", f"dm.sizes={dm_bytes}", f"b2b.rate={b2b_mbps:g} Mbit/s L1",
         f"b2b.sizes={b2b_bytes}", f"duration_s={_LOSS_S[b2b_mbps]}", "departure_error_ns=1000000",
     )  # fmt: skip
-    row = next(row for row in _mixed(settings, folder, service=False) if row["traffic_class"] == "b2b")
+    with TemporaryDirectory() as folder:
+        row = next(row for row in _mixed(settings, Path(folder), service=False) if row["traffic_class"] == "b2b")
     lost, of_one = row["lost_frames"], 1e6 / row["expected_frames"]
     return {"lost_ppm": lost * of_one, "lost_error_ppm": lost**0.5 * of_one if lost else None}
 
 
-def _loss_by_dm_rate(cell: str, folder: Path) -> Row:
+def _loss_by_dm_rate(cell: str, _: Path) -> Row:
     words = cell.split()
-    return _lost_ppm(2, 90, float(words[2]), int(words[-2]), folder)
+    return _lost_ppm(2, 90, float(words[2]), int(words[-2]))
 
 
-def _loss_by_rate(cell: str, folder: Path) -> Row:
+def _loss_by_rate(cell: str, _: Path) -> Row:
     words = cell.split()
-    return _lost_ppm(float(words[0]), 90, 100, int(words[-2]), folder)
+    return _lost_ppm(float(words[0]), 90, 100, int(words[-2]))
 
 
-def _loss_by_size(cell: str, folder: Path) -> Row:
-    return {"loss": "detected" if _lost_ppm(32, int(_size(cell)), 100, 90, folder)["lost_ppm"] else "not detected"}
+def _loss_by_size(cell: str, _: Path) -> Row:
+    return {"loss": "detected" if _lost_ppm(32, int(_size(cell)), 100, 90)["lost_ppm"] else "not detected"}
 
 
 def _mixed(

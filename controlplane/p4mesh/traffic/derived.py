@@ -138,12 +138,14 @@ def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:
     return tuple(streams)
 
 
-def staggered(streams: Sequence[Stream], step_ns: int) -> tuple[Stream, ...]:
-    """Lets each transmit port start ``step_ns`` after the one before it."""
+def staggered(streams: Sequence[Stream], step_ns: int, within_ns: Fraction | None = None) -> tuple[Stream, ...]:
+    """Lets each transmit port start ``step_ns`` after the one before it; multiples of ``within_ns`` are left out."""
     if not step_ns:
         return tuple(streams)
     ports = dict.fromkeys(port for stream in streams for port in stream.tx_ports)
     later_ns = {port: place * step_ns for place, port in enumerate(ports)}
+    if within_ns:
+        later_ns = {port: int(later % within_ns) for port, later in later_ns.items()}
     return tuple(with_start_skew(stream, later_ns) for stream in streams)
 
 

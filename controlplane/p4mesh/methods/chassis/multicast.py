@@ -52,7 +52,12 @@ _HIGHEST = decimal(
     "load_pct", "99.955", "% of line rate", "RFC 3918 4.3", "highest load of each output", ("0.0001", "100")
 )
 _STAGGER = decimal(
-    "stagger_us", "0", "us", "RFC 2889 5.1.3", "start of each port after the one before it", ("0", "1000000")
+    "stagger_us",
+    "0",
+    "us",
+    "RFC 2889 5.1.3",
+    "start of each port after the one before it, less whole distances of the frames of a port",
+    ("0", "1000000"),
 )
 _OWN = ("source_port", "groups", "start_stagger_us", "ppm_below")
 """Parameters of one source, and those that this test has in another form."""
@@ -231,13 +236,8 @@ class NToNAtLoads(_AtLoads):
         return self._unit(setup, unit.frame_size_bytes, parameters.number(_HIGHEST.name), session)
 
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
-        """The trial of a load of each output.
-
-        Its queues are watched where ports start together: otherwise they fill while more and more ports send.
-        """
+        """The trial of a load of each output."""
         stagger_us = setup.parameters.number(_STAGGER.name)
-        if stagger_us:
-            return n_to_n_trial(setup, size, load, stagger_us, prints_latency=True)
         return n_to_n_trial(
             setup, size, load, stagger_us, length_ns=duration_ns, watch_queues=True, prints_latency=True
         )

@@ -44,7 +44,7 @@ from p4mesh.methods.rfc3918.setup import (
 )
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.traffic.derived import staggered
-from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_US, rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, NS_PER_US, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -232,7 +232,8 @@ def n_to_n_trial(
 ) -> TrialSpec:
     """A trial in which each port sends to the group of its place, so that all outputs get the load.
 
-    Without ``length_ns`` it is as long as its parameters and the stagger ask for.
+    Without ``length_ns`` it is as long as its parameters and the stagger ask for. With it, all ports start within the
+    distance of the frames of one, which leaves their frames as far apart as whole distances more would.
     """
     ports = setup.bed.port_numbers
     rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
@@ -245,7 +246,8 @@ def n_to_n_trial(
     count = max(1, tx_frames(duration_ns, rate))
     pattern = Multicast(ranges, own_groups=True)
     stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.frame)
-    (stream,) = staggered((stream,), round(stagger_us * NS_PER_US))
+    within_ns = None if length_ns is None else NS_PER_S / rate
+    (stream,) = staggered((stream,), round(stagger_us * NS_PER_US), within_ns)
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {typed_text(stagger_us)} us"
     return setup.trial(

@@ -45,7 +45,7 @@ def by_hand(
 
 def test_loads_of_all_to_all_by_hand() -> None:
     """A load that is the highest one is not above it; four outputs get it from three ports each."""
-    every, outcome, specs = by_hand("chassis.n_to_n", "load_pct=50", "stagger_us=2", "udp_ports=in_turn")
+    every, outcome, specs = by_hand("chassis.n_to_n", "load_pct=50", "stagger_us=20", "udp_ports=in_turn")
     assert [(row["at"], row["line_pct"], row["reason"]) for row in every] == [
         ("10 %", 10, ""),
         ("50 %", 50, ""),
@@ -57,9 +57,11 @@ def test_loads_of_all_to_all_by_hand() -> None:
     for spec, pct in zip(specs, (10, 50, 50), strict=True):
         (stream,) = spec.streams
         assert float(stream.rate_fps) == pytest.approx(LINE_FPS * pct / 300)
-        assert (stream.start_offset_ns, len(stream.modifiers)) == ((0, 2000, 4000, 6000), 2)
-        assert not spec.watch_queues and not spec.per_flow and spec.departure_error_ns is not None
-    assert "Each output gets up to 50 %; ports start 2 us apart." in outcome.tables[0].note
+        # Frames of a port are 127.68 or 25.536 us apart: whole ones are no part of its start.
+        starts = (0, 20_000, 40_000, 60_000) if pct == 10 else (0, 20_000, 14_464, 8_928)
+        assert (stream.start_offset_ns, len(stream.modifiers)) == (starts, 2)
+        assert spec.watch_queues and not spec.per_flow and spec.departure_error_ns is not None
+    assert "Each output gets up to 50 %; ports start 20 us apart." in outcome.tables[0].note
     assert outcome.summary.endswith("4 ports, each to a group of its own with igmpv3, PASS")
     _, outcome, specs = by_hand("chassis.n_to_n", "load_pct=5")
     assert "all ports start together" in outcome.tables[0].note
