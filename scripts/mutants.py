@@ -101,8 +101,11 @@ class Mutation:
             importlib.import_module(_module_of(file))  # the tests may import it as late as in their forks
         tests_of = self._tests_of_lines(session)
         chosen: list[Mutant] = []
+        not_run = dict[Path, int]()
         for file in self._files:
-            mutants = [one for one in mutants_of(file) if (str(file), one.line) in tests_of]
+            every = list(mutants_of(file))
+            mutants = [one for one in every if (str(file), one.line) in tests_of]
+            not_run[file] = len(every) - len(mutants)
             number = min(self._number or len(mutants), len(mutants))
             chosen += sorted(self._choice.sample(mutants, number), key=lambda one: one.line)
         survivors: list[Mutant] = []
@@ -119,7 +122,8 @@ class Mutation:
                 running[_forked(lambda mutant=mutant, tests=tests: self._run(session, tests, mutant))] = mutant  # type: ignore[misc]
         for file in self._files:
             all_of_it, left = (sum(one.file == file for one in some) for some in (chosen, survivors))
-            print(f"{file.relative_to(PACKAGE)}: {all_of_it - left} of {all_of_it}")
+            more = f"; {not_run[file]} more in lines that no test runs" if not_run[file] else ""
+            print(f"{file.relative_to(PACKAGE)}: {all_of_it - left} of {all_of_it}{more}")
         print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed")
         self.done, self.survived = True, len(survivors)
         return True

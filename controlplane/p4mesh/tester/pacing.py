@@ -212,7 +212,9 @@ def finer_counts(
     def fits(found: Sequence[int]) -> bool:
         return sum((count * pass_ps for count, pass_ps in zip(found, passes_ps, strict=True)), Fraction(0)) <= room_ps
 
-    low, high = departure_error_ps, max(departure_error_ps, int(round_ps) + 2 * tick_ps)
+    if fits(asked := added(departure_error_ps)):
+        return asked
+    low, high = departure_error_ps, int(round_ps) + 2 * tick_ps
     if not fits(added(high)):
         return list(counts)
     while low < high:

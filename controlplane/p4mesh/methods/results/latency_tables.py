@@ -154,6 +154,10 @@ def overflows(rows: Iterable[tuple[FrameSize, LatencyCells]]) -> tuple[str, ...]
     )
 
 
+_STAGE_TOLERANCE = Fraction(1, 10)
+"""Part of the serialization time by which the growth may differ from that of a number of stages."""
+
+
 def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
     """The type of the device by the growth of its latency with the frame size; empty with one frame size.
 
@@ -165,15 +169,13 @@ def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
     times = {size: serialization_ns(size, rate_bps) for size in fifo_min_ns}
     mean_time = sum(times.values(), Fraction(0)) / len(times)
     mean_latency = sum(fifo_min_ns.values(), Fraction(0)) / len(times)
-    slope = float(
-        sum(((times[size] - mean_time) * (fifo_min_ns[size] - mean_latency) for size in times), Fraction(0))
-        / sum(((time - mean_time) ** 2 for time in times.values()), Fraction(0))
-    )
+    slope = sum(((times[size] - mean_time) * (fifo_min_ns[size] - mean_latency) for size in times), Fraction(0))
+    slope /= sum(((time - mean_time) ** 2 for time in times.values()), Fraction(0))
     grows = (
         f"the smallest first-in first-out latency grows by {decimals_text(slope, 2)} of the frame's serialization time"
     )
     stages = round(slope)
-    if abs(slope - stages) > 0.1 or stages < 0:
+    if abs(slope - stages) > _STAGE_TOLERANCE or stages < 0:
         return f"Device type not identified: {grows}."
     if stages == 0:
         return f"Cut-through device, or a wire: {grows}."

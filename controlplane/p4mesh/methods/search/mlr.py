@@ -20,6 +20,8 @@ from p4mesh.verdict import Verdict
 
 _NO_TIMEOUT_S = 1e9
 _PPM_PER_PCT = 10_000
+_NEARLY = 1 - Fraction(1, 10**6)
+"""Of the only load of a search: the library wants two of them."""
 _PRECEDING_TARGETS = 2
 """Coarser targets in front of each goal, with wider bounds and shorter trials."""
 
@@ -103,7 +105,7 @@ def mlr_search(
 
 def _library_search(minimum: Fraction, maximum: Fraction, targets: list[LibraryGoal], measurer: _Measurer) -> Any:
     config = Config()
-    config.min_load = float(minimum * _PPM_PER_PCT)
+    config.min_load = float(min(minimum, maximum * _NEARLY) * _PPM_PER_PCT)
     config.max_load = float(maximum * _PPM_PER_PCT)
     config.warmup_duration = None
     config.search_duration_max = _NO_TIMEOUT_S

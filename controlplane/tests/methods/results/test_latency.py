@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -679,6 +680,22 @@ def test_growth_with_the_frame_size_tells_the_type_of_the_device(stages: Fractio
 
 
 @pytest.mark.parametrize(
+    ("growth", "text"),
+    [
+        ("0.1", "Cut-through device, or a wire: .* by 0.10 of"),
+        ("1.1", "Store-and-forward device: .* by 1.10 of"),
+        ("1.9", "Store-and-forward device of 2 stages: .* by 1.90 of"),
+        ("2.11", "Device type not identified: .* by 2.11 of"),
+        ("-1", "Device type not identified: .* by -1.00 of"),
+    ],
+)
+def test_a_device_type_is_told_to_a_tenth_of_the_serialization_time(growth: str, text: str) -> None:
+    """A line of 8 Gbit/s takes 1 ns for a byte: the frame of 66 bytes takes two ``growth`` more."""
+    found = {64: Fraction(700), 66: 700 + 2 * Fraction(growth)}
+    assert re.match(text, architecture(found, 8 * GIGABIT))
+
+
+@pytest.mark.parametrize(
     ("rates_bps", "text"),
     [
         ((GIGABIT, GIGABIT), "Store-and-forward device: the smallest first-in first-out latency grows by 1.00"),
@@ -729,7 +746,8 @@ def test_a_variation_without_an_error_stands_beside_the_state_of_the_queues() ->
         ({"queues": text}, variation_cells(summarise(VARIED), Circumstances(filling=text != "steady")))
         for text in ("steady", "filling, 50 ppm")
     )
-    assert "queues" not in variation_table(bed(), "v", (), (), [steady]).rows[0]
+    lost = {"queues": "frames lost"}, variation_cells(summarise(VARIED), Circumstances(overflowed=True))
+    assert "queues" not in variation_table(bed(), "v", (), (), [steady, lost]).rows[0], "both have errors"
     both = variation_table(bed(), "v", (), (), [steady, filling])
     assert [(row["queues"], row["pdv_p99_error_us"]) for row in both.rows] == [
         ("steady", pytest.approx(0.08)),

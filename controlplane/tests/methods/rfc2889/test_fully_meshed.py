@@ -12,6 +12,7 @@ from support.fakes import FakeMeasurer, capacity, wire
 from support.runs import run_units
 
 from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.measurement.counts import QueueTrend, Trend
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
@@ -171,6 +172,25 @@ def test_contradicting_parameters_are_refused(settings: tuple[str, ...]) -> None
         TEST.check(BED, resolve(TEST.name, TEST.parameters, settings))
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [("frame_format=ethernet", "routed=true with frame_format=ethernet"), ("addresses_per_port=4", "has one address")],
+)
+def test_a_router_forwards_frames_with_ip_to_the_one_address_of_a_station(setting: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        TEST.check(BED, resolve(TEST.name, TEST.parameters, ("routed=true", setting)))
+    for allowed in ("routed=true", setting):
+        TEST.check(BED, resolve(TEST.name, TEST.parameters, (allowed,)))
+
+
+def test_a_sweep_of_ten_loads_follows_the_search_of_its_size_whose_latency_is_measured_last() -> None:
+    """A guided search needs six trials as a rule."""
+    parameters = resolve(TEST.name, TEST.parameters, ())
+    search, sweep = TEST.units(parameters, (64,))
+    assert (TEST.follows(search), TEST.follows(sweep)) == (None, search)
+    assert [TEST.trials_expected(unit, parameters) for unit in (search, sweep)] == [6 + 1, 10]
+
+
 def test_bursts_are_asked_for_only_when_wanted() -> None:
     measurer = FakeMeasurer()
     run(measurer, (64,), "parts=throughput")
@@ -218,6 +238,19 @@ def test_duplicate_and_reordered_frames_are_findings() -> None:
         "6 duplicate frames received (forwarding 64 B)",
         "4 reordered frames received (forwarding 64 B)",
     )
+
+
+def test_a_forwarding_rate_that_only_a_buffer_carries_is_a_finding() -> None:
+    """Queues fill at both loads, and nothing is lost yet: the highest rate is that at 100 %."""
+
+    class Filling(FakeMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            filling = QueueTrend(Trend.FILLING, 80.0, 1.0, 120.0, 8.5, (3,))
+            return replace(super().measure(spec), queues=filling)
+
+    outcome, _ = run(Filling(), (64,), "parts=forwarding", "sweep_start_pct=50", "sweep_step_pct=50")
+    (found,) = outcome.findings
+    assert found.startswith("forwarding 64 B at 100 %: not sustained: 80 ppm")
 
 
 class SkewedMeasurer(FakeMeasurer):

@@ -20,6 +20,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.rfc3918 import latency
 from p4mesh.methods.rfc3918.rows import copy_rates, trial_row, untrusted
 from p4mesh.report.grids import grid_of
 from p4mesh.tester.responders.port_hosts import group_hosts
@@ -259,25 +260,95 @@ def test_latencies_are_those_of_each_group_and_port() -> None:
     assert "all groups" not in pairs.note and not pairs.detail
     (table,) = (table for table in outcome.tables if table.name == "latency_spread")
     assert [column.key for column in table.columns][3:] == ["set_size", "low_us", "high_us", "spread_us"]
-    assert len(specs) == 1 and outcome.state is Verdict.MEASURED
+    assert (table.keys, table.headline) == (
+        ("frame_size_bytes", "part"),
+        ("load_pct", "low_us", "high_us", "spread_us"),
+    )
+    (spec,) = specs
+    assert spec.per_flow and spec.watch_queues and spec.departure_error_ns is not None
+    assert outcome.state is Verdict.MEASURED
 
 
-def test_latencies_of_too_many_pairs_are_those_of_each_port_and_of_each_group() -> None:
+@pytest.mark.parametrize(
+    ("groups", "most", "pairs", "rows_of_pairs", "detail"),
+    [(20, 60, True, 60, False), (21, 60, False, 3 + 21, False), (21, 63, True, 63, True)],
+)
+def test_latencies_of_too_many_pairs_are_those_of_each_port_and_of_each_group(
+    groups: int, most: int, pairs: bool, rows_of_pairs: int, detail: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of 60 rows is shown on a terminal."""
+
     def apart(_: TrialSpec, flows: Flows) -> None:
         for key, flow in flows.items():
             latency_ns = 1000.0 * flow.rx_port + int(flow.part.rpartition(".")[2])
             stats = LatencyStats(flow.rx_frames, latency_ns, latency_ns, latency_ns * flow.rx_frames)
             flows[key] = replace(flow, latency=stats)
 
-    outcome, _ = run("rfc3918.latency", GroupMeasurer(apart), "groups=1500", "load_pct=10", "scaled_frames=3000")
-    shown = {(row["group"], row["port"]): (row["min_us"], row["max_us"]) for row in rows(outcome, "multicast_latency")}
-    assert len(shown) == 3 + 1500 and list(shown)[:3] == [("all", port) for port in (2, 3, 4)]
+    monkeypatch.setattr(latency, "_MOST_PAIRS", most)
+    outcome, _ = run("rfc3918.latency", GroupMeasurer(apart), f"groups={groups}", "load_pct=10")
     (table,) = (table for table in outcome.tables if table.name == "multicast_latency")
-    assert "has a row for each egress port with all groups" in table.note and table.detail
-    assert shown["all", 4] == pytest.approx((4.0, 4.255))
-    assert shown["225.1.2.7", None] == pytest.approx((2.007, 4.007))
+    shown = {(row["group"], row["port"]): (row["min_us"], row["max_us"]) for row in table.rows}
+    assert (len(shown), table.detail) == (rows_of_pairs, detail)
+    assert ("has a row for each egress port with all groups" in table.note) is not pairs
+    if pairs:
+        assert shown["225.1.1.7", 4] == pytest.approx((4.007, 4.007))
+    else:
+        assert list(shown)[:3] == [("all", port) for port in (2, 3, 4)]
+        assert shown["all", 4] == pytest.approx((4.001, 4.021))
+        assert shown["225.1.1.7", None] == pytest.approx((2.007, 4.007))
     (spread,) = rows(outcome, "latency_spread")
-    assert (spread["set_size"], spread["low_us"], spread["high_us"]) == (4500, 2.0, 4.255)
+    assert (spread["set_size"], spread["low_us"], spread["high_us"]) == (3 * groups, 2.001, 4 + groups / 1000)
+
+
+def test_a_frame_is_sent_at_the_lowest_load() -> None:
+    """0.84 frames/s for 1.2 ms."""
+    _, (spec,) = run("rfc3918.latency", GroupMeasurer(), "groups=1", "load_pct=0.0001")
+    assert spec.streams[0].frame_count == 1
+
+
+def test_without_a_throughput_no_latency_is_measured() -> None:
+    def lossy(_: TrialSpec, flows: Flows) -> None:
+        key = next(iter(flows))
+        flows[key] = less(flows[key], 1)
+
+    outcome, specs = run("rfc3918.latency", GroupMeasurer(lossy))
+    assert outcome.state is Verdict.FAIL and not any(spec.departure_error_ns for spec in specs)
+    assert rows(outcome, "latency_spread") == rows(outcome, "multicast_latency") == ()
+
+
+def test_layers_have_the_latencies_of_each_trial() -> None:
+    """As many microseconds as the port has numbers, and half of one more under burden; 2 is above 3 and 4."""
+
+    def apart(spec: TrialSpec, flows: Flows) -> None:
+        for key, flow in flows.items():
+            latency_ns = 1000.0 * flow.rx_port + 500 * (len(spec.streams) - 1)
+            stats = LatencyStats(flow.rx_frames, latency_ns, latency_ns, latency_ns * flow.rx_frames)
+            flows[key] = replace(flow, latency=stats)
+
+    where = make_bed(7)
+    layers = dict(zip((2, 3, 4), ("top", "bottom", "bottom"), strict=True))
+    on = replace(where, ports=tuple(replace(port, layer=layers.get(port.number, "")) for port in where.ports))
+    outcome, _ = run("rfc3918.burdened_latency", GroupMeasurer(apart), "load_pct=10", "burden_ports=3", on=on)
+    (table,) = (table for table in outcome.tables if table.name == "multicast_latency_layers")
+    assert [(row["part"], row["name"], row["receivers"], row["avg_us"]) for row in table.rows] == [
+        ("baseline", "top", 1, 2),
+        ("baseline", "bottom", 2, pytest.approx(3.5)),
+        ("burdened", "top", 1, 2.5),
+        ("burdened", "bottom", 2, pytest.approx(4)),
+    ]
+    assert [column.key for column in table.columns][:4] == ["frame_size_bytes", "load_pct", "part", "kind"]
+    assert table.keys == ("frame_size_bytes", "part", "kind", "name", "calibrated")
+
+
+def test_a_burdened_trial_that_cannot_be_trusted_has_no_rates() -> None:
+    measurer = GroupMeasurer()
+    measurer.status = lambda spec: Verdict.INVALID if len(spec.streams) > 1 else Verdict.MEASURED
+    outcome, _ = run("rfc3918.burdened_latency", measurer, "load_pct=10", "burden_ports=3", on=make_bed(7))
+    (table,) = (table for table in outcome.tables if table.name == "multicast_rates")
+    assert ([row["part"] for row in table.rows], table.keys) == (["baseline"], ("frame_size_bytes", "part"))
+    names = ("part", "load_pct", "set_size", "low_us", "high_us", "spread_us")
+    shown = [tuple(row[name] for name in names) for row in rows(outcome, "latency_spread")]
+    assert shown == [("baseline", 10, 30, 2, 2.5, 0.5), ("burdened", 10, 0, None, None, None)]
 
 
 def test_a_frame_that_is_missing_on_one_port_makes_the_latencies_invalid() -> None:

@@ -52,6 +52,8 @@ def test_a_device_that_forwards_its_limit_needs_four_trials() -> None:
         (32, 40, lambda load: 20 if load == 64 else 40, [32, 64, 48, 40, 41]),
         # It forwards above its limit what has passed: only the load above that needs a trial.
         (32, 32, lambda _: 32, [32, 64, 33]),
+        # A load that passes above the guess is the next one.
+        (0, 21, lambda _: 20, [0, 64, 20, 21, 22]),
         # A load that failed is no guess.
         (32, 40, lambda load: load, [32, 64, 48, 40, 44, 42, 41]),
     ],

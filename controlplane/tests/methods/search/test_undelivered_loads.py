@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,51 @@ def test_an_untrusted_trial_still_ends_the_search(name: str) -> None:
     found = SEARCHES[name][0](trial)
     expected = Verdict.INVALID if name == "up" else Verdict.ABORT  # upwards nothing follows what cannot be sent
     assert found.state is expected and found.result is None
+
+
+def asked_by_mlr(bounds: SearchGoal, goals: list[MlrGoal], tester: int, *, first_sent: bool = False) -> list[Any]:
+    """Result, lowest load not sent, and (load, duration) of all trials of a device that loses nothing."""
+    asked: list[tuple[Fraction, Fraction]] = []
+
+    def trial(load: Fraction, duration_s: Fraction) -> MlrTrial:
+        asked.append((load, duration_s))
+        sent = load <= tester or (first_sent and len(asked) == 1)
+        return MlrTrial(1000, 0, Verdict.PASS if sent else Verdict.UNDELIVERED)
+
+    found = mlr_search(bounds, goals, trial).outcome
+    return [found.result, found.undelivered, *asked]
+
+
+def test_mlrsearch_finds_what_the_tester_sends_as_exactly_as_its_first_goal_asks() -> None:
+    """Within a tenth of the load, in trials of 1 s; the library wants one more of the second goal, of 2 s."""
+    goals = [
+        MlrGoal(Fraction(length), Fraction(length), relative_width=width)
+        for length, width in ((1, Fraction(1, 10)), (2, Fraction(1, 100)))
+    ]
+    loads = ["50.5", "25.75", "38.125", "44.3125", "41.21875"]
+    halves = [(Fraction(load), 1) for load in loads]
+    found = asked_by_mlr(GOAL, goals, 40)
+    assert found == [Fraction("38.125"), Fraction("41.21875"), (100, 2), (1, 1), *halves, (Fraction("38.125"), 2)]
+
+
+def test_mlrsearch_does_not_take_a_load_for_sent_that_is_not_sent_again() -> None:
+    """The first of two trials at 100 % is sent, and nothing above 40 % after it."""
+    found = asked_by_mlr(GOAL, [MlrGoal(Fraction(1), Fraction(4), relative_width=Fraction(1, 10))], 40, first_sent=True)
+    assert [load for load, _ in found[2:6]] == [100, 100, 1, Fraction("50.5")]
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "tester", "found"),
+    [
+        # Half of the load is as near as asked: no trial at 75 %.
+        (50, 100, 60, [50, 100, (100, 1), (50, 1), (50, 1)]),
+        (50, 50, 50, [50, None, (50, 1)]),
+        (50, 50, 40, [None, 50, (50, 1)]),
+    ],
+)
+def test_mlrsearch_may_have_one_load_to_try(minimum: int, maximum: int, tester: int, found: list[Any]) -> None:
+    bounds = SearchGoal(Fraction(minimum), Fraction(minimum), Fraction(maximum), Fraction(1, 10))
+    assert asked_by_mlr(bounds, [MlrGoal(Fraction(1), Fraction(1), relative_width=Fraction(1, 2))], tester) == found
 
 
 def test_random_testers_and_devices_are_told_apart() -> None:
