@@ -306,6 +306,15 @@ def test_a_frame_is_sent_at_the_lowest_load() -> None:
     assert spec.streams[0].frame_count == 1
 
 
+@pytest.mark.parametrize(("load", "trials"), [("10", [1, 2]), ("throughput", [13 + 1, 13 + 2])])
+def test_a_latency_trial_of_each_part_follows_the_search(load: str, trials: list[int]) -> None:
+    """Ten halves make 0.1 % of 99.9 %, after the highest and the first load and before the lowest."""
+    tests = [find_test(f"rfc3918.{name}") for name in ("latency", "burdened_latency")]
+    asked = [resolve(test.name, test.parameters, (f"load_pct={load}",)) for test in tests]
+    pairs = zip(tests, asked, strict=True)
+    assert [test.trials_expected(test.units(given, (64,))[0], given) for test, given in pairs] == trials
+
+
 def test_without_a_throughput_no_latency_is_measured() -> None:
     def lossy(_: TrialSpec, flows: Flows) -> None:
         key = next(iter(flows))
