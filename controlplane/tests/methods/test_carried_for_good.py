@@ -27,7 +27,7 @@ from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
 
-QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 PPM_OF_LINE = 1e-4
 TAG_BITS = 32
 
@@ -100,7 +100,7 @@ def test_bounds_of_mlrsearch_stand_beside_what_is_carried_for_good() -> None:
     goal = next(table.rows[0] for table in outcome.tables if table.name == "mlr_goals")
     row, _ = searched(outcome)
     for cells in (goal, row):
-        assert truth_pct - 0.01 <= cells["carried_pct"] <= truth_pct + PPM_OF_LINE / 20
+        assert truth_pct - 0.01 <= cells["carried_pct"] <= truth_pct + PPM_OF_LINE / 10
         assert cells["bucket_pct"] < cells["carried_pct"]
 
 

@@ -40,7 +40,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 DEVICES = int(os.environ.get("P4MESH_TRANSIENT_DEVICES", "20"))
-QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 AT_ONE_LOAD = ("parts=forwarding", "sweep_step_pct=100")
 LINE_FPS = float(max_rate_fps(64, 10**9))
 
@@ -132,7 +132,7 @@ def test_frames_that_are_lost_by_chance_are_no_transient(loss_pct: int) -> None:
     early = covered = 0
     for seed in range(12):
         topology = parsed(switch(f"loss_ppb: {10**7 * loss_pct}", ports=2, rates_bps=10**9, seed=seed))
-        row = measured(FrameLoss(), topology, "scaled_frames=2000", "learning_verify=false").tables[0].rows[0]
+        row = measured(FrameLoss(), topology, "scaled_frames=2000").tables[0].rows[0]
         early += bool(row.get("early_frames"))
         covered += row["loss_low_pct"] <= loss_pct <= row["loss_high_pct"]
     assert early <= 1
@@ -152,7 +152,7 @@ def test_losses_that_stand_alone_are_within_their_error(test: Method, settings: 
     covered, runs, errors = 0, 12, []
     for seed in range(runs):
         topology = parsed(switch(f"loss_ppb: {2 * 10**7}", ports=2, rates_bps=10**9, seed=seed))
-        outcome = measured(test, topology, "scaled_frames=2000", "learning_verify=false", *settings)
+        outcome = measured(test, topology, "scaled_frames=2000", *settings)
         row: dict[str, Any] = dict(outcome.tables[0].rows[0])
         errors.append(row["loss_error_pct"])
         covered += abs(row["loss_pct"] - 2) <= row["loss_error_pct"]

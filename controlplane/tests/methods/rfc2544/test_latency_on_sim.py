@@ -15,7 +15,14 @@ from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
 from p4mesh.run.options import RunOptions
 
-QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=0", "search_resolution_pct=10", "confirm_factor=1")
+QUICK = (
+    "learning_wait_ms=1",
+    "learning_verify=false",
+    "settle_ms=1",
+    "restabilise_ms=0",
+    "search_resolution_pct=10",
+    "confirm_factor=1",
+)
 
 
 TICK = "clock_tick_ps: 1000"
