@@ -299,7 +299,7 @@ class Outage:
     sent_before: int = field(default=0, metadata={"stored": "if set"})
     """Frames up to the last one before; 0 when no look fell into the outage."""
     lost_before: int = field(default=0, metadata={"stored": "if set"})
-    """Of these."""
+    """Those of ``sent_before`` that were lost."""
 
 
 @dataclass(frozen=True)

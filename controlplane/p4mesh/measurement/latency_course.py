@@ -65,9 +65,7 @@ def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Arra
 
 
 def _of_the_begin(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> float:
-    """By how much the frames before the first reading move the average of those of some cells that are read until the
-    end, in ticks.
-    """
+    """Ticks by which frames before the first reading move the average of cells that are read until the end."""
     begun, before, frames = (one["frames"].astype(np.int64) for one in (records[0], records[-2], records[-1]))
     lasting = chosen & (begun > 0) & (frames > before)
     if not lasting.any():

@@ -25,7 +25,7 @@ class LastBefore(NamedTuple):
     sent: int
     """Frames until then, it included."""
     lost: int
-    """Of these."""
+    """Those of ``sent`` that were lost."""
 
 
 class StallFinder:
@@ -35,7 +35,7 @@ class StallFinder:
         self._cells = plan.columns.cell[plan.columns.expected]
         self._frames: NDArray[np.int64] | None = None
         self.last_before: dict[int, LastBefore] = {}
-        """By cell of a flow."""
+        """The last frame before the outage of each flow, by its cell."""
 
     def look(self, records: NDArray[np.void]) -> None:
         """Take note of every flow that has received nothing since the look before."""

@@ -35,7 +35,7 @@ _FEWEST_SEEN = 5
 
 
 UNKNOWN = Transient(0, over=False, frames=0)
-"""Of trials whose frames leave so unevenly that no reading tells."""
+"""The transient of trials whose frames leave so unevenly that no reading tells."""
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ _IN_TCP_FLAGS = {"flags": 0, "reserved": 9}
 _CLASS_SHIFTS = {"dscp": 2, "ecn": 0}
 _CLASS_BITS, _FLAGS_BITS = 8, 16
 _UNIT_BYTES, _UNIT_BITS, _REST_BITS = 8, 64, 48
-"""Of an extension header; the rest of its first unit is what stands behind two bytes that say what follows."""
+"""Lengths in an extension header; the rest of its first unit stands behind two bytes that say what follows."""
 _LEADS_ON = ("routing_type", "segments_left")
 """Fields of extension headers by which parsers and checksums find their way."""
 

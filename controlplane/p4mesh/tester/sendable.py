@@ -53,7 +53,7 @@ _FIRST_UNIT_BYTES, _SEGMENT_BYTES, _MOST_SEGMENTS = 8, 16, 5
 _LONGEST_LIST_BYTES = _FIRST_UNIT_BYTES + _MOST_SEGMENTS * _SEGMENT_BYTES
 _MOST_OPTION_BYTES = 12
 _MOST_WORDS_OF_CRC = 10
-"""Of base transport header and bytes behind it."""
+"""Words of the base transport header and of the bytes behind it."""
 _ENDS = ("", "udp", "ipv4 udp", "ethernet ipv4 udp", "vxlan ethernet ipv4 udp", "udp vxlan ethernet ipv4 udp")
 """Ends of stacks, one of which a stack that has begun well can have."""
 _OTHER_PROTOCOLS = {0x0806: "ARP", 0x8808: "MAC control", 0x88CC: "LLDP"}

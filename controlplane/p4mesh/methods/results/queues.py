@@ -14,7 +14,7 @@ from p4mesh.quantities import number_text, ports_text, time_text
 from p4mesh.trial.result import TrialResult
 
 TRANSIENT = "transient"
-"""Of queues: frames were lost, and a trial that is not long enough does not tell how many a longer one loses."""
+"""State of queues: frames were lost, and a trial that is too short does not tell how many a longer one loses."""
 TOO_SHORT = "the trial is too short to tell whether a queue fills"
 
 
