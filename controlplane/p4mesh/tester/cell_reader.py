@@ -34,7 +34,7 @@ _SHORTEST_WAIT_S = 0.5
 _PATIENCE = 10
 """Records of a window may take so many times as long as the slowest reading so far; each attempt doubles it."""
 _RECEIVE_RINGS = 8
-"""Rings of the CPU port of a Tofino; the low bits of the first byte, the kind of a frame, choose one (docs/TOFINO.md)."""
+"""Rings of the CPU port of a Tofino; the low bits of the first byte, a frame's kind, choose one (docs/TOFINO.md)."""
 PASSES_BESIDE = 2
 """Rounds of a reading frame beside those for its cells: on its way in, and on its way out."""
 FRAMES_PER_PASS = 16
