@@ -300,6 +300,8 @@ class Outage:
     """Frames up to the last one before; 0 when no look fell into the outage."""
     lost_before: int = field(default=0, metadata={"stored": "if set"})
     """Those of ``sent_before`` that were lost."""
+    lost_later: int = field(default=0, metadata={"stored": "if set"})
+    """Frames lost after a look had seen the flow again; 0 when no look did."""
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,10 @@ def test_a_flow_has_stalled_when_a_look_finds_no_frame_more() -> None:
     assert (finder.last_before, finder.complete) == ({2: (660, 1, 0)}, False)
     finder.look(looked_at((20, 800, 30), (0, 0, 0), (2, 900, 40)))
     finder.look(looked_at((20, 800, 30), (0, 0, 0), (2, 900, 40)))
-    assert (finder.last_before, finder.complete) == ({2: (660, 1, 0), 0: (770, 22, 2)}, True), "the first stall counts"
+    assert (finder.last_before, finder.complete) == ({2: (660, 1, 0), 0: (770, 22, 2)}, False), "the first stall counts"
+    finder.look(looked_at((31, 900, 30), (0, 0, 0), (9, 950, 40)))
+    finder.look(looked_at((52, 950, 30), (0, 0, 0), (19, 950, 40)))
+    assert (finder.lost_until, finder.complete) == ({2: 0, 0: 3}, True), "the first look that sees a flow again counts"
 
 
 def test_a_latency_that_no_stamp_reaches_tells_no_departure() -> None:
@@ -161,9 +164,9 @@ def test_an_outage_is_told_from_the_first_departure_on() -> None:
     for name in records().dtype.names or ():
         stamped[name] = records()[name]
     stamped["next_sequence"][:3], stamped["last_gap_time"][:3] = (90, 0, 95), (2000, 0, 0)
-    before = LastBefore(800, 40, 3)
+    stalls = cast("StallFinder", SimpleNamespace(last_before={0: LastBefore(800, 40, 3)}, lost_until={0: 25}))
     counted = cast("FlowArrays", SimpleNamespace(sent=np.array([100, 0, 95]), lost=np.array([30, 0, 7])))
-    assert outages(plan, cast("Reading", SimpleNamespace(records=stamped)), {0: before}, counted, 2000) == (
-        Outage("load", 1, 2, 100, 30, 10, 1400, 3800, 40, 3),
+    assert outages(plan, cast("Reading", SimpleNamespace(records=stamped)), stalls, counted, 2000) == (
+        Outage("load", 1, 2, 100, 30, 10, 1400, 3800, 40, 3, 5),
         Outage("load", 2, 1, 95, 7, 0, None, None),
     )

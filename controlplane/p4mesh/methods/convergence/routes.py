@@ -22,6 +22,7 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, d
 from p4mesh.methods.port_patterns import MIN_PORTS
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import excluded_ratio, frames_apart
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.quantities import number_text, typed_text
@@ -41,6 +42,8 @@ _OWN = (
     *("sustained", "sustained_ppm", "duration_ms", "scaled_frames", "burst_frames", "ppm_below", "start_stagger_us"),
     "vlan_id",
 )
+_WAITING = 2
+"""Frames that may be forwarded between the withdrawal and the gap that it causes."""
 _PLACE = (fields.FRAME_SIZE_BYTES, fields.TRIAL)
 
 
@@ -55,6 +58,7 @@ class RouteTime(Record):
     rx_frames: Annotated[int, retitled(fields.RX_FRAMES, "Received")]
     time_ms: Annotated[float | None, fields.TIME_MS]
     """None where traffic did not follow the change before the trial was over, or where there is no time to tell."""
+    resolution_ms: Annotated[float, retitled(fields.RESOLUTION_MS, "Resolution", digits=3)]
     unready: bool | None = field(default=None, metadata=OMITTED)
     """True where the change cannot be seen: traffic came without it, or did not come before it."""
 
@@ -228,7 +232,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             first_route_ms=min(times, default=None),
             last_route_ms=max(times, default=None),
             average_ms=sum(times) / len(times) if times else None,
-            resolution_ms=float(1000 / min(rates.values())),
+            resolution_ms=max((route.resolution_ms for route in routes), default=float(1000 / min(rates.values()))),
             state=reached if result.status.trusted else result.status,
             reason=result.reason,
             each=routes,
@@ -237,6 +241,7 @@ class RouteChange(MethodOf[ChangeUnit]):
     def _route(self, flow: FlowCounts, network: int, rate_fps: Fraction, event: RoutingEvent) -> RouteTime:
         unready = self._is_unready(flow, event)
         time_ms = None if unready else self._time_ms(flow, rate_fps, event)
+        apart = 1 if time_ms is None else self._frames_unsure(flow, rate_fps, event)
         return RouteTime(
             tx_port=flow.tx_port,
             rx_port=flow.rx_port,
@@ -244,6 +249,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             tx_frames=flow.tx_frames,
             rx_frames=flow.rx_frames,
             time_ms=None if time_ms is None else float(time_ms),
+            resolution_ms=float(apart * 1000 / rate_fps),
             unready=unready or None,
         )
 
@@ -255,6 +261,10 @@ class RouteChange(MethodOf[ChangeUnit]):
     def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
         """The time from the change until traffic follows it; None where it does not."""
 
+    @abstractmethod
+    def _frames_unsure(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction:
+        """Frames by which that time may be wrong: one, or more where some are lost by chance."""
+
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ChangeUnit]) -> Outcome:
         """The first and the last route of each trial, and every route."""
         trials = [trial for unit in results.values() for trial in unit.trials]
@@ -262,7 +272,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             CONVERGENCE,
             self.title,
             trials,
-            f"{self.note} Resolution: the distance of two frames of a stream.",
+            f"{self.note} Resolution: the distance of two frames of a stream, or of more where chance may take some.",
             keys=_PLACE,
             headline=(fields.FIRST_ROUTE_MS, fields.LAST_ROUTE_MS),
         )
@@ -270,7 +280,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             "routes_in_detail",
             "Every route",
             [(trial, route) for trial in trials for route in trial.each],
-            columns=(*_PLACE, *RouteTime.columns(), fields.RESOLUTION_MS),
+            columns=(*_PLACE, *RouteTime.columns()),
             keys=(*_PLACE, fields.TX_PORT, fields.RX_PORT, fields.NETWORK),
             detail=True,
         )
@@ -314,7 +324,14 @@ class Announcement(RouteChange):
     def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
         if not flow.rx_frames:
             return None
-        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.after_ns, NS_PER_MS)
+        return flow.lost_frames * 1000 / rate_fps - Fraction(event.after_ns, NS_PER_MS)
+
+    def _frames_unsure(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction:
+        """Those lost behind the first frame that came, and as many before it as chance may have taken."""
+        way_ns = flow.latency.max_ns if flow.latency else 0.0
+        before = round((flow.first_rx_ns - way_ns - flow.first_tx_ns) * float(rate_fps) / NS_PER_S)
+        behind = max(0, flow.lost_frames - before)
+        return Fraction(behind + frames_apart(behind / max(1, flow.tx_frames - before)))
 
 
 class _Ending(RouteChange):
@@ -325,6 +342,11 @@ class _Ending(RouteChange):
             return None
         until_last = flow.tx_frames - flow.tail_lost_frames
         return until_last * 1000 / rate_fps - Fraction(event.after_ns, NS_PER_MS)
+
+    def _frames_unsure(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction:
+        """Those that chance may have taken before the end, if it takes as many as until the last one that came."""
+        until_last = flow.tx_frames - flow.tail_lost_frames
+        return Fraction(frames_apart((flow.lost_frames - flow.tail_lost_frames) / until_last))
 
 
 class Withdrawal(_Ending):
@@ -403,4 +425,18 @@ class Flap(RouteChange):
     def _time_ms(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction | None:
         if flow.rx_frames == flow.tx_frames or flow.tail_lost_frames:
             return None
-        return (flow.tx_frames - flow.rx_frames) * 1000 / rate_fps - Fraction(event.hold_ns, NS_PER_MS)
+        return flow.lost_frames * 1000 / rate_fps - Fraction(event.hold_ns, NS_PER_MS)
+
+    def _frames_unsure(self, flow: FlowCounts, rate_fps: Fraction, event: RoutingEvent) -> Fraction:
+        """Where frames came between the withdrawal and the last gap, that may be of chance: so may be as many of the
+        others as one behind which all came allows.
+        """
+        if flow.last_gap_tx_ns is None:
+            return Fraction(1)
+        until_gap = (flow.last_gap_tx_ns - flow.first_tx_ns) * rate_fps / NS_PER_S
+        between = until_gap - event.after_ns * rate_fps / NS_PER_S - flow.lost_frames
+        if between <= _WAITING:
+            return Fraction(1)
+        behind = max(Fraction(1), flow.tx_frames - until_gap)
+        by_chance = Fraction(excluded_ratio(0, float(behind))) * (flow.tx_frames - flow.lost_frames)
+        return 1 + min(by_chance, Fraction(flow.lost_frames))

@@ -11,7 +11,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.rfc6201.reset_trial import reset_time
-from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_US
+from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, NS_PER_US
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -40,6 +40,8 @@ class Repetition(Record):
     """Time without forwarding after failures during traffic, by lost frames; None without failures during it."""
     stamps_ms: Annotated[float | None, fields.STAMPS_MS] = None
     """The same by the departures of the frames around the gap; None where no look fell into it."""
+    resolution_ms: Annotated[float | None, fields.RESOLUTION_MS] = None
+    """Distance of two frames, or of more where some are lost by chance."""
     recovered: bool = True
     """Whether frames arrived again before the end of the trial."""
 
@@ -70,12 +72,14 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
     flow = next(iter(result.flows), None)
     latency = None if flow is None else flow.latency
     least, mean, most, jitter = _times_us(latency)
-    loss_ms = stamps_ms = None
+    loss_ms = stamps_ms = resolution_ms = None
     recovered = True
     if spec.interruption is not None and result.outages:
         time = reset_time(spec, result)
         loss_ms = float(time.loss_ns / NS_PER_MS)
         stamps_ms = None if time.stamps_ns is None else float(time.stamps_ns / NS_PER_MS)
+        interval_ns = NS_PER_S / spec.streams[0].rate_fps
+        resolution_ms = float(max(interval_ns, time.error_ns) / NS_PER_MS)
         recovered = time.recovered
     return Repetition(
         state=result.status,
@@ -91,6 +95,7 @@ def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
         jitter_avg_us=jitter,
         loss_ms=loss_ms,
         stamps_ms=stamps_ms,
+        resolution_ms=resolution_ms,
         recovered=recovered,
     )
 

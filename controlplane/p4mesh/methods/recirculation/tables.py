@@ -57,9 +57,9 @@ _DELTA_NOTE = (
     "over a wire)."
 )
 _SWITCHOVER_NOTE = (
-    "The failures begin in the middle of the traffic. Recovery is lost frames / rate, within one resolution, in "
-    "the trials that recovered; by time stamps it is the distance of the departures around the gap, up to two "
-    "resolutions too long."
+    "The failures begin in the middle of the traffic. Recovery is lost frames / rate, without those that are lost by "
+    "chance, within one resolution, in the trials that recovered: the distance of two frames, and what such losses "
+    "leave unsure. By time stamps it is the distance of the departures around the gap, up to two resolutions too long."
 )
 
 
@@ -108,12 +108,10 @@ def repetition_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
             count[case] += 1
             cells: dict[str, Any] = {"moment": "during" if unit.during else "before", "repetition": count[case]}
             alone = {"moment": "tester alone", "failures": None} if unit.failures < 0 else {}
-            if unit.during:
-                cells["resolution_ms"] = 1000 / unit.offered_fps
             rows.append((unit, repetition, cells | alone))
     where = (*_WHERE, fields.MOMENT, fields.REPETITION)
     keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
-    columns = (*where, *Repetition.columns(), fields.RESOLUTION_MS)
+    columns = (*where, *Repetition.columns())
     note = stamps_text(bed)
     return Repetition.table("repetitions", "Each trial", rows, note, columns=columns, keys=keys, detail=True)
 
@@ -212,7 +210,8 @@ def _tester(wire: Sequence[Repetition]) -> dict[str, Any]:
 
 def _switchover(units: Sequence[CaseUnit]) -> dict[str, Any]:
     trials = [item for unit in units for item in unit.each if item.state.trusted]
-    row: dict[str, Any] = {"resolution_ms": 1000 / units[0].offered_fps}
+    errors_ms = (item.resolution_ms or 0.0 for item in trials if item.recovered)
+    row: dict[str, Any] = {"resolution_ms": max(errors_ms, default=1000 / units[0].offered_fps)}
     if not trials:
         return row
     lost = [item.lost_frames for item in trials]

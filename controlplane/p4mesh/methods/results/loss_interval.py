@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ceil, log, sqrt
 from statistics import NormalDist
 
 from p4mesh.methods.results import fields
@@ -62,6 +62,12 @@ def interval_cells(
     _, high = loss_interval(lost_frames, frames)
     bucket = min(1.0, (lost_frames + BUCKET_FRAMES * senders) / frames) if frames else 1.0
     return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high, "bucket_loss_pct": 100 * bucket}
+
+
+def frames_apart(lost_ratio: float) -> int:
+    """Frames in a row, one of which comes with 95 % confidence, where each is lost with this probability below 1."""
+    unseen = 1 - CONFIDENCE
+    return ceil(log(unseen) / log(lost_ratio)) if lost_ratio > unseen else 1
 
 
 def excluded_ratio(lost_frames: float, frames: float) -> float:

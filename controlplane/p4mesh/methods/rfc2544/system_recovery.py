@@ -37,8 +37,10 @@ OVERLOAD, REDUCED = "overload", "reduced"
 ONE_PORT, TWO_PORTS = "one_port", "two_ports"
 _AT_MOST = (
     "recovery takes no longer than is printed, and may be much shorter: the device loses single frames at the "
-    "throughput, or frames come late, and one of these may be the last gap"
+    "throughput, or frames come late, or few are lost until long after the change, and one of these may be the last gap"
 )
+_SOON = Fraction(1, 8)
+"""Share of the frames behind a change: of those that are lost by chance, the last one is in it with less than 5 %."""
 NOT_APPLICABLE = Judgement(Verdict.MEASURED, "not applicable")
 
 
@@ -239,6 +241,19 @@ def _reorders(results: Sequence[TrialResult], stream: str) -> bool:
     )
 
 
+def _lost_by_chance(result: TrialResult, reduced: Stream) -> bool:
+    """Whether a frame that chance has taken may be the last gap: not behind frames of which most were lost, nor in a
+    short time that nothing follows, as chance would take some of the others.
+    """
+    whole_ns = NS_PER_S / reduced.rate_fps * reduced.frame_count
+    shares = (
+        (flow, (flow.last_gap_tx_ns - flow.first_tx_ns) / whole_ns)
+        for flow in result.flows
+        if flow.stream == reduced.name and flow.lost_frames and flow.last_gap_tx_ns is not None
+    )
+    return any(share > _SOON and 2 * flow.lost_frames < share * flow.tx_frames for flow, share in shares)
+
+
 def _judgement(results: Sequence[TrialResult]) -> Judgement:
     for result in results:
         if not result.status.trusted:
@@ -283,7 +298,8 @@ def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) ->
     if len(known) < len(times_ns):
         return replace(row, state=Verdict.FAIL, reason="frames were lost until the end of the trial")
     spread = spread_of(known)
-    if row.throughput.search.shown.lost_frames or _reorders(results, REDUCED):
+    by_chance = row.throughput.search.shown.lost_frames or any(_lost_by_chance(found, reduced) for found in results)
+    if by_chance or _reorders(results, REDUCED):
         most_us = max(NS_PER_S / reduced.rate_fps, spread.maximum) / NS_PER_US
         row = replace(row, finding=_AT_MOST, resolution_us=float(most_us))
     return replace(

@@ -16,6 +16,7 @@ def all_findings(
     """Yield devices that do not forget or that lose at random, untrusted iterations and too slow ones."""
     yield from _contradictions(units)
     yield from _old_entries(units)
+    yield from _flooded(units)
     yield from _nowhere(iterations)
     yield from _lost(iterations)
     yield from _size_dependence(units)
@@ -57,6 +58,20 @@ def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
                     )
                     break
                 held[row.learning_rate_fps] = max(before, row.held_addresses)
+
+
+def _flooded(units: Sequence[AddressUnit]) -> Iterator[str]:
+    """Yield searches in which even the last value, the smallest one, failed by flooded frames."""
+    for unit in units:
+        for search in unit.searches:
+            row = search.rows[-1]
+            if row.monitor_flood_frames and all(tried.verdict is Verdict.FAIL for tried in search.rows):
+                yield (
+                    f"{unit.frame_size_bytes} B, base {unit.repetition}: {row.held_addresses:,} of {row.addresses:,} "
+                    f"addresses at {number_text(row.learning_rate_fps)} frames/s were held, the least that was tried: "
+                    "the device holds fewer, learns more slowly, or forgets them before they are tested (learning "
+                    f"takes {number_text(row.addresses / row.learning_rate_fps, 4)} s, and silence follows)"
+                )
 
 
 def _nowhere(iterations: Sequence[Iteration]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import ceil
@@ -45,6 +45,12 @@ _TARGETS = (TEST_PORT, BROADCAST)
 _PIECES = 8
 """Trials that the test direction is cut into where it stops at a flooded frame."""
 _GROUP_BIT = 1
+_UNKNOWN = 10
+"""Addresses that nobody has, to which T sends where no flood was seen: more than a device loses by chance."""
+_UNMONITORED = (
+    "frames to unknown addresses come to L and to no monitoring port, so nobody sees a flood: RFC 2889 5.7 asks for a "
+    "monitoring port in the VLAN of L and T"
+)
 
 
 def address_parameters(section: str) -> tuple[Parameter, ...]:
@@ -147,12 +153,25 @@ class AddressTrial:
             learning_rx_frames=sum(part.rx_frames - part.duplicate_frames for part in tested),
             learning_flood_frames=_flooded(tested, {self.ports.learning}),
             test_flood_frames=_flooded(tested, {self.ports.test}),
-            monitor_flood_frames=_flooded(tested) - _flooded(tested, {self.ports.learning, self.ports.test}),
+            monitor_flood_frames=_monitored(tested, self.ports),
             held_addresses=_held(tested, self.ports),
             lost_frames=sum(part.lost_frames for part in (learned, *tested)),
             verdict=verdict,
             reason=next((part.reason for part in (learned, *tested) if part.reason), ""),
         )
+
+    def unmonitored(self, rate_fps: Fraction, session: Session) -> str:
+        """The reason why floods would not be seen; empty where a monitoring port gets frames to unknown addresses.
+
+        A device that drops such frames has none to be seen.
+        """
+        spec = self._send(0, _UNKNOWN, rate_fps)
+        stream = replace(spec.streams[0], destination_mac=self._mac(self.ports.test, 1))
+        label = f"test {self.frame_size_bytes} B {_UNKNOWN} unknown addresses"
+        result = session.measure(replace(spec, label=label, streams=(stream,)), TrialNote(self._load_pct(spec), 0))
+        if not result.status.trusted:
+            return result.reason
+        return _UNMONITORED if result.rx_frames and not _monitored([result], self.ports) else ""
 
     def _send_to_all(
         self, addresses: int, rate_fps: Fraction, learned: TrialResult, session: Session, remaining: int
@@ -255,6 +274,11 @@ def _duration_ns(frames: int, rate_fps: Fraction) -> int:
 def _flooded(tested: Sequence[TrialResult], ports: Collection[int] | None = None) -> int:
     """The frames flooded to all ports, or to some."""
     return sum(port.flooded_frames for part in tested for port in part.ports if ports is None or port.port in ports)
+
+
+def _monitored(tested: Sequence[TrialResult], ports: AddressPorts) -> int:
+    """The flooded frames that monitoring ports got."""
+    return _flooded(tested) - _flooded(tested, {ports.learning, ports.test})
 
 
 def _held(tested: Sequence[TrialResult], ports: AddressPorts) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -48,6 +48,7 @@ class AddressSearches:
         self._session = session
         self._expected = iterations_expected
         self._done = 0
+        self._monitored = False
 
     @property
     def frame_size_bytes(self) -> int:
@@ -73,6 +74,12 @@ class AddressSearches:
             return verdict
 
         found = bisect(goal, judge)
+        if found.result is not None and (reason := self._unmonitored(rows, question(found.result)[1])):
+            rows = [
+                replace(row, verdict=Verdict.INVALID, reason=reason) if row.verdict is Verdict.PASS else row
+                for row in rows
+            ]
+            found = replace(found, state=Verdict.INVALID)
         upper = found.failed
         if found.result is not None:
             failed = (
@@ -90,6 +97,13 @@ class AddressSearches:
             at_least=found.result is not None and upper is None,
             rows=tuple(rows),
         )
+
+    def _unmonitored(self, rows: Iterable[Iteration], rate_fps: Fraction) -> str:
+        """The reason why iterations would not have seen a flood; empty where one has been seen."""
+        self._monitored = self._monitored or any(row.monitor_flood_frames for row in rows)
+        reason = "" if self._monitored else self._trial.unmonitored(rate_fps, self._session)
+        self._monitored = not reason
+        return reason
 
 
 class Addressed(MethodOf[SomeUnit]):

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log
 from typing import Annotated
 
 from p4mesh.errors import ParameterError, UnsupportedError
@@ -18,6 +17,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import frames_apart
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
@@ -30,8 +30,6 @@ from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 METHOD_A, METHOD_B = "A", "B"
-_UNSEEN = 0.05
-"""Probability that all frames were lost up to the one that shows the device's answer."""
 _OWN = ("duration_ms", "scaled_frames", "groups", "robustness")
 
 
@@ -234,7 +232,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
             return 1
         sent = self._answered(flow, rate)
         lost = min(1 - 1 / sent, max(0.0, 1 - (flow.rx_frames - flow.duplicate_frames) / sent))
-        return ceil(log(_UNSEEN) / log(lost)) if lost > _UNSEEN else 1
+        return frames_apart(lost)
 
     def _answered(self, flow: FlowCounts, rate: Fraction) -> int:
         """Frames sent while the device forwarded the group: those behind the first one that came."""

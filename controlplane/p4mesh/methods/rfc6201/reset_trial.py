@@ -167,12 +167,15 @@ def _is_elsewhere(outage: Outage, interval_ns: Fraction) -> bool:
 
 
 def _loss(outage: Outage, interval_ns: Fraction) -> tuple[Fraction, Fraction]:
-    """Frames that the outage cost a flow, and their error: of those that chance takes behind it the number varies."""
+    """Frames that the outage cost a flow, and their error: of those that chance takes behind it the number varies.
+
+    More that are lost after the flow has come back may be of the outage, or of a queue that is full by then.
+    """
     behind = outage.lost_frames - outage.lost_before
     times = _between(outage, interval_ns) / max(1, outage.sent_before - outage.lost_before)
     by_chance = min(Fraction(behind), outage.lost_before * times)
     varied = 2 * Fraction(sqrt(by_chance + times**2 * (outage.lost_before + 1)))
-    return behind - by_chance, max(Fraction(1), times + varied)
+    return behind - by_chance, max(Fraction(1), times + varied, outage.lost_later - by_chance)
 
 
 def _stamps_ns(outage: Outage) -> Fraction | None:

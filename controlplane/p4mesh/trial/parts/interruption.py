@@ -56,7 +56,7 @@ class Interrupting(Part):
             target.reset_device(interruption.device, interruption.off_ns)
 
     def _find_stalls(self, sending: Sending) -> None:
-        """Look at the records until every flow has stalled, at most until the streams end."""
+        """Look at the records until every flow has stalled and come back, at most until the streams end."""
         every_ns = self._interruption.sample_ns
         while not self._stalls.complete:
             sending.links.require_links()
@@ -68,5 +68,5 @@ class Interrupting(Part):
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
         trial = self.trial
-        found = outages(trial.plan, reading, self._stalls.last_before, flows, trial.tester.tick_ps)
+        found = outages(trial.plan, reading, self._stalls, flows, trial.tester.tick_ps)
         return replace(result, outages=found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from support.networks import changed, shipped
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.measurement.counts import LatencyStats
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.convergence.routes import Silence
 from p4mesh.methods.options.parameters import resolve
@@ -90,9 +92,24 @@ TOO_LATE = {"first_tx_ns": 5 * MS, "first_rx_ns": 105 * MS + 1, "rx_frames": 900
         ("flap", ({"rx_frames": 900}, {"rx_frames": 399}), (None, 1), "did not follow"),
         ("flap", ({"rx_frames": 340, "tail_lost_frames": 1}, {"rx_frames": 399}), (None, 1), "did not follow"),
         # Those of the 100 ms before the announcement, and of the time until it was followed.
-        ("announcement", ({"rx_frames": 780}, {"rx_frames": 799}), (20, 1), ""),
-        ("announcement", ({"rx_frames": 900}, {"rx_frames": 799}), (None, 1), "without the announcement"),
-        ("announcement", ({"rx_frames": 0}, {"rx_frames": 799}), (None, 1), "did not follow the change on 1 of 2"),
+        (
+            "announcement",
+            ({"rx_frames": 780, "first_rx_ns": 125 * MS}, {"rx_frames": 799, "first_rx_ns": 106 * MS}),
+            (20, 1),
+            "",
+        ),
+        (
+            "announcement",
+            ({"rx_frames": 900}, {"rx_frames": 799, "first_rx_ns": 106 * MS}),
+            (None, 1),
+            "without the announcement",
+        ),
+        (
+            "announcement",
+            ({"rx_frames": 0}, {"rx_frames": 799, "first_rx_ns": 106 * MS}),
+            (None, 1),
+            "did not follow the change on 1 of 2",
+        ),
     ],
 )
 def test_times_of_routes_by_hand(
@@ -113,6 +130,41 @@ def test_times_of_routes_by_hand(
     )
     assert row["state"] == ("FAIL" if finding else "PASS")
     assert [finding in text for text in outcome.findings] == [True] * bool(finding)
+
+
+@pytest.mark.parametrize("lost_share", [0, 0.01, 0.2])
+@pytest.mark.parametrize(
+    ("change", "gone"), [("announcement", (0, 150)), ("withdrawal", (150, 900)), ("flap", (120, 650))]
+)
+def test_the_resolution_contains_what_chance_takes_beside_the_change(
+    change: str, gone: tuple[int, int], lost_share: float
+) -> None:
+    """Of 900 frames at 1,000 frames/s those from the first to the second number do not come, and others by chance.
+
+    The change is behind frame 100, and a flap lasts 500: they take 50, 50 and 30 ms.
+    """
+    random, missed = Random(1), 0
+    for _ in range(40):
+        came = [not gone[0] <= frame < gone[1] and random.random() >= lost_share for frame in range(900)]
+        last = max(frame for frame in range(900) if came[frame])
+        gaps = [frame for frame in range(1, 900) if came[frame] and not came[frame - 1]]
+        counts = {
+            "rx_frames": sum(came),
+            "tail_lost_frames": 899 - last,
+            "first_rx_ns": 5 * MS + came.index(True) * MS + 2000,
+            "first_tx_ns": 5 * MS,
+            "last_gap_tx_ns": 5 * MS + gaps[-1] * MS if gaps else None,
+            "latency": LatencyStats(1, 2000.0, 2000.0, 2000.0),
+        }
+        test, measurer = find_test(f"convergence.{change}"), Counted(counts, counts)
+        bed = make_bed(announces_routes=True)
+        _, outcome = run_unit(test, bed, measurer, 128, "networks=1", "time_limit_ms=800")
+        (row,) = outcome.tables[0].rows
+        if row["state"] == "FAIL":  # The last frame of a flap was lost.
+            continue
+        assert lost_share or row["resolution_ms"] <= (6 if change == "flap" else 1)
+        missed += abs(row["last_route_ms"] - (30 if change == "flap" else 50)) > row["resolution_ms"]
+    assert missed <= 4
 
 
 def test_trials_are_counted_down_and_have_the_load_of_all_networks() -> None:

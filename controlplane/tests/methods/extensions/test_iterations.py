@@ -67,6 +67,8 @@ class Losing(FlowMeasurer):
         result = super().measure(spec, note)
         if spec.memberships is not None and (change := spec.memberships.change) is not None:
             return self._told(result, change)
+        if "unknown addresses" in spec.label:
+            return replace(result, ports=(PortCounts(3, flooded_frames=1),))
         if spec.interruption is None:
             return result
         return replace(result, outages=(Outage(spec.streams[0].name, 1, 2, 10**6, 10 * self.iteration, 0, 0, 10**6),))

@@ -293,14 +293,19 @@ def test_tables_by_hand() -> None:
         ),
     )
     gone = {"tx_frames": 200, "corrupted_frames": 3, "reordered_frames": 1}
+    cases: tuple[tuple[int, float, dict[str, Any]], ...] = (
+        (4, 4.0, {**gone, "stamps_ms": 5.0}),
+        (8, 8.0, {"stamps_ms": 8.0, "reordered_frames": 2, "resolution_ms": 3.0}),
+        (18, 18.0, {"recovered": False, "stamps_ms": 40.0}),
+        (90, 90.0, {"state": Verdict.INVALID, "reason": "too slow"}),
+    )
     during = [
-        replace(before, during=True, each=(replace(first, lost_frames=lost, loss_ms=loss_ms, **more),))
-        for lost, loss_ms, more in (
-            (4, 4.0, {**gone, "stamps_ms": 5.0}),
-            (8, 8.0, {"stamps_ms": 8.0, "reordered_frames": 2}),
-            (18, 18.0, {"recovered": False, "stamps_ms": 40.0}),
-            (90, 90.0, {"state": Verdict.INVALID, "reason": "too slow"}),
+        replace(
+            before,
+            during=True,
+            each=(replace(first, lost_frames=lost, loss_ms=loss_ms, **{"resolution_ms": 1.0, **more}),),
         )
+        for lost, loss_ms, more in cases
     ]
     bed = Bed("bench", (Port(1, "p1", 10**9), Port(2, "p2", 10**9)))
     units = (whole, before, *during)
@@ -334,7 +339,7 @@ def test_tables_by_hand() -> None:
         "loss_ms_avg": 6,
         "loss_ms_max": 8,
         "stamps_ms_avg": 6.5,
-        "resolution_ms": 1,
+        "resolution_ms": 3,
         "reordered_frames": 3,
         "recovered": "no",
     }
@@ -349,7 +354,7 @@ def test_tables_by_hand() -> None:
         *(("before", 5, number) for number in (1, 2, 3, 4)),
         *(("during", 5, number) for number in (1, 2, 3, 4)),
     ]
-    assert [row.get("resolution_ms") for row in each] == [None] * 7 + [1] * 4
+    assert [row.get("resolution_ms") for row in each] == [None] * 7 + [1, 3, 1, 1]
     parameters = resolve("recirculation.delta", PARAMETERS, ())
     assert findings_of(units, bed, parameters) == (
         "118 B, 1 %, 5 failures: INVALID: too slow",

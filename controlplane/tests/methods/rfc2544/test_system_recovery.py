@@ -197,6 +197,29 @@ def test_recovery_is_that_of_the_worst_flow() -> None:
     assert time_ms(whole, replace(half, last_gap_tx_ns=None)) is None
 
 
+@pytest.mark.parametrize(
+    ("lost", "last", "at_most"), [(1, 500, True), (30, 500, True), (300, 500, False), (1, 100, False), (30, 130, True)]
+)
+def test_a_last_gap_that_may_be_of_chance_is_a_bound(lost: int, last: int, at_most: bool) -> None:
+    """Of 1,000 frames behind the change some are lost, the last one here, though the throughput trial lost none."""
+
+    class Chance(Numbed):
+        def _flow(self, stream: object, flow: FlowCounts) -> FlowCounts:
+            if flow.stream != REDUCED:
+                return super()._flow(stream, flow)
+            gap_ns = int(start_ns(stream) + last * flow.tx_frames / 1000 * NS_PER_S / stream.rate_fps)  # type: ignore[attr-defined]
+            frames = lost * flow.tx_frames // 1000
+            return replace(flow, rx_frames=flow.tx_frames - frames, first_tx_ns=start_ns(stream), last_gap_tx_ns=gap_ns)
+
+    def start_ns(stream: object) -> int:
+        return int((stream.start_offset_ns or (0,))[0])  # type: ignore[attr-defined]
+
+    result, outcome = run(Chance(max_rate_fps(64, GIGABIT, 30), 0), 64, "runs=1")
+    interval_us = 1e6 / result.reduced_fps
+    assert result.resolution_us == pytest.approx(result.recovery_us_max if at_most else interval_us)
+    assert any("recovery takes no longer" in text for text in outcome.findings) is at_most
+
+
 @pytest.mark.parametrize(("threshold_pct", "state"), [(80, Verdict.PASS), (95, Verdict.FAIL)])
 def test_a_throughput_below_the_threshold_fails_though_the_device_recovers(threshold_pct: int, state: Verdict) -> None:
     """A gap of 10 bytes more leaves 84 / 94 of the line."""

@@ -56,6 +56,7 @@ class MemoryMeasurer(FakeMeasurer):
         self.capacity = capacity
         self.learns_fps = learns_fps
         self.known = 0
+        self.behind = b""
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         result = super().measure(spec)
@@ -65,11 +66,13 @@ class MemoryMeasurer(FakeMeasurer):
         if spec.label.startswith("learn"):
             limit = self.learns_fps(stream.frame_count) if callable(self.learns_fps) else self.learns_fps
             slow = limit < stream.rate_fps
+            self.behind = (stream.source_mac or b"")[:4]
             self.known = 0 if slow else min(stream.frame_count, self.capacity)
             return result
         assert stream.destination_mac is not None
         first = int.from_bytes(stream.destination_mac[-2:], "big")  # the counter of the addresses starts at 1
-        flooded = stream.frame_count - min(max(self.known - first + 1, 0), stream.frame_count)
+        known = self.known if stream.destination_mac[:4] == self.behind else 0
+        flooded = stream.frame_count - min(max(known - first + 1, 0), stream.frame_count)
         ports = (PortCounts(stream.rx_ports[0], rx_frames=stream.frame_count), PortCounts(3, flooded_frames=flooded))
         return replace(result, flooded_frames=flooded, ports=ports)
 
@@ -173,7 +176,7 @@ def test_frames_at_every_port_are_told_apart_and_copies_count_once() -> None:
     class Twice(MemoryMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
             result = super().measure(spec, note)
-            return replace(result, rx_frames=result.rx_frames + 4, duplicate_frames=4, ports=())
+            return replace(result, rx_frames=result.rx_frames + 4, duplicate_frames=4)
 
     hundred = ("addresses_max=100",)
     (unit,), _ = run(AddressCaching(), Flooding(100), *hundred)
@@ -397,7 +400,7 @@ def test_both_directions_take_whole_seconds_and_one_more_at_the_same_rate() -> N
     assert learn.streams[0].rate_fps == test.streams[0].rate_fps == 20
     assert (learn.restabilise_ns, learn.settle_ns, test.settle_ns) == (10**9, 5 * 10**9, 5 * 10**9)
     run(AddressCaching(), measurer, "learning_rate_fps=20", "test_rate_fps=1000")
-    assert {spec.streams[0].rate_fps for spec in measurer.specs[-2:]} == {20, 1000}
+    assert {spec.streams[0].rate_fps for spec in measurer.specs[-3:-1]} == {20, 1000}
 
 
 def test_a_fast_stop_sends_no_more_pieces_after_a_flooded_frame() -> None:
@@ -423,7 +426,7 @@ def test_the_pieces_of_a_fast_stop_have_all_random_addresses_once() -> None:
     measurer = MemoryMeasurer(1)
     measurer.measure = lambda spec, note=None: FakeMeasurer.measure(measurer, spec)  # type: ignore[method-assign]
     run(AddressCaching(), measurer, "fast_stop=true", "address_order=random", "addresses_max=1003")
-    learn, *pieces = (spec.streams[0].modifiers[0].values for spec in measurer.specs)
+    learn, *pieces, _ = (spec.streams[0].modifiers[0].values for spec in measurer.specs)
     assert isinstance(learn, ValueList) and len(pieces) == 8
     assert measurer.specs[0].streams[0].source_mac == bytes.fromhex("02f4bc010001")
     assert [value for piece in pieces if isinstance(piece, ValueList) for value in piece.values] == list(learn.values)
@@ -439,7 +442,7 @@ def test_the_test_port_takes_an_address_of_the_base_when_asked() -> None:
     assert learn.learning.addresses == ((2, own),), "its broadcast comes from this address too"
     assert learn.streams[0].source_mac == test.streams[0].destination_mac == bytes.fromhex("001bc5010001")
     run(AddressCaching(), measurer, *settings, "learning_destination=broadcast")
-    assert measurer.specs[-2].streams[0].destination_mac is None
+    assert measurer.specs[-3].streams[0].destination_mac is None
 
 
 @pytest.mark.parametrize("base", ["02:F4", "zz:00:00", "01:00:5e", "02:F4:BC:00"])
@@ -528,7 +531,7 @@ def test_the_counter_of_the_addresses_has_16_bits() -> None:
     settings = ("addresses_initial=65535", "addresses_max=65535", "learning_rate_fps=100000", "fast_stop=true")
     (unit,), _ = run(AddressCaching(), measurer, *settings)
     assert unit.searches[0].result == 65_535
-    last = measurer.specs[-1].streams[0]
+    last = measurer.specs[-2].streams[0]
     assert last.destination_mac is not None
     assert int.from_bytes(last.destination_mac[-2:], "big") + last.frame_count - 1 == 65_535
 
@@ -667,3 +670,30 @@ def test_a_number_that_failed_by_lost_frames_alone_is_no_bound(
     assert (row["capacity_min"], row["upper_addresses"]) == (399, upper)
     assert sum("more failed only where frames were lost" in text for text in outcome.findings) == said
     assert row.get("reason", "") == ("at least" if said else "")
+
+
+MEMBERS = ", ".join(f"{{port: {port}, mode: {{access: {(port + 1) // 2}}}}}" for port in range(1, 5))
+VLANS = f"vlans: {{ports: [{MEMBERS}]}}"
+
+
+@pytest.mark.parametrize("vlans", [(), (VLANS,)])
+def test_a_capacity_is_not_told_where_no_monitoring_port_gets_a_flooded_frame(vlans: tuple[str, ...]) -> None:
+    """The device holds 302 addresses; L and T are alone in their VLAN, and each frame that it floods comes to L."""
+    topology = parsed(switch("mac_table: {entries: 302, aging_s: 300}", *vlans, ports=4))
+    asked = ("repetitions=1", "addresses_min=300", "addresses_initial=300", "addresses_max=600", "settle_ms=1")
+    _, outcome, trials = run_on_sim(AddressCaching(), topology, (64,), *asked, "addresses_resolution=300")
+    row: dict[str, Any] = dict(outcome.tables[0].rows[0])
+    found = (row["state"], row.get("capacity_min"), row.get("upper_addresses"), len(trials))
+    assert found == (("INVALID", None, None, 3) if vlans else ("MEASURED", 300, 600, 4))
+    assert sum("so nobody sees a flood" in text for text in outcome.findings) == len(vlans)
+    verdicts = [row["verdict"] for row in outcome.tables[1].rows]
+    assert verdicts == (["INVALID"] if vlans else ["FAIL", "PASS"])
+
+
+def test_a_device_that_forgets_or_holds_fewer_than_are_tried_is_told() -> None:
+    """It forgets within a second, and learning alone takes two."""
+    topology = parsed(switch("mac_table: {entries: 302, aging_s: 1}", ports=3))
+    asked = ("repetitions=1", "addresses_max=100", "settle_ms=1")
+    outcome = run_on_sim(AddressCaching(), topology, (64,), *asked)[1]
+    (text,) = outcome.findings
+    assert text.startswith("64 B, base 1: 0 of 100 addresses at 50 frames/s were held, the least that was tried: ")

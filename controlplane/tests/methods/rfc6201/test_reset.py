@@ -140,6 +140,20 @@ def test_a_reset_is_as_long_behind_a_device_that_loses_frames_at_random(fault: s
     assert (row.stamps_ms_avg, row.method) == (None, FRAME_LOSS)
 
 
+@pytest.mark.parametrize("queue_frames", [100, 300])
+def test_the_error_of_a_reset_contains_what_a_queue_loses_later(queue_frames: int) -> None:
+    """A gap of one byte more lets a queue fill by 1 of 149 frames: 12 are in it at the reset, and are lost as well."""
+    topology = parsed(
+        switch("reset: {time_s: 0.05}", ports=2, rates_bps=10**8, port=f"ifg_bytes: 13, queue_frames: {queue_frames}")
+    )
+    asked = ("load_pct=100", "resets=1", "before_ms=20", "after_ms=700", "bidirectional=false", "settle_ms=1")
+    with open_measurer(topology) as measurer:
+        found, _ = run_unit(find_test(NAME), bed_of(topology, "sim"), Session(measurer.measure), 128, *asked)
+    row, frame_ms = found.result, 0.01184
+    assert row.reset_ms_avg - 50 > 20 * frame_ms
+    assert row.reset_ms_avg - (50 + 12 * frame_ms) <= row.resolution_ms + frame_ms / 2 < 4
+
+
 def test_corrupted_frames_stand_beside_the_lost_ones() -> None:
     class Corrupting(Interrupted):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
