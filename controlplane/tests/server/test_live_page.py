@@ -21,9 +21,11 @@ from support.networks import TOPOLOGIES
 
 from p4mesh import RunOptions, run
 from p4mesh.cli.main import main
+from p4mesh.errors import RunDirectoryError
 from p4mesh.run.options import ARGUMENT
 from p4mesh.server.metrics import metrics_text
 from p4mesh.server.run_view import RunView
+from p4mesh.server.trial_index import TrialIndex
 from p4mesh.store.confined import folder
 from p4mesh.store.live_file import LiveContent, Progress, Watched, WatchedTrial
 from p4mesh.trial.onlooker import Look
@@ -579,8 +581,12 @@ def test_trials_of_a_run_are_counted_as_they_begin_and_shown_while_they_run(
     view.write("timing.jsonl", {"started_utc": "12:01"}, more='\n{"started_utc":"12:00"}\n{"sta')
     assert (view.look()[0], view.look()[0]) == (True, False)
     assert (view.summary()["trials"], view.summary()["started_utc"]) == (2, "12:00")
+    with (tmp_path / "timing.jsonl").open("a") as file:
+        file.write('rted_utc":"12:02"}\n')
+    assert (view.look()[0], view.summary()["trials"], view.summary()["started_utc"]) == (True, 3, "12:00")
     view.write("timing.jsonl", {"started_utc": "13:00"}, more="\n")
-    assert (view.look()[0], view.summary()["trials"], view.summary()["started_utc"]) == (True, 1, "13:00")
+    for each in (view, Shown(tmp_path, monkeypatch)):
+        assert (each.look()[0], each.summary()["trials"], each.summary()["started_utc"]) == (True, 1, "13:00")
     looks = [Look(at_ns, at_ns, 0) for at_ns in (1, 2, 3)]
     watched = Watched(WatchedTrial("u", 4, "label", 9, (64,)), looks)
     view.write("live.json", LiveContent([watched], Progress(5, 6)))
@@ -618,3 +624,60 @@ def test_a_reader_of_a_run_gets_its_files_and_the_last_sample_of_each_class(
     assert view.detail()["samples"][0]["at_s"] == "2"
     view.write("trials.jsonl", "{}\n")
     assert (view.look()[0], view.look()[0], view.detail()["total"]) == (True, False, 1)
+
+
+def trial_line(number: int, **result: Any) -> str:
+    """A trial of 10 frames of which 9 came, as a run stores it."""
+    counts = {"tx_frames": 10, "rx_frames": 9, "expected_rx_frames": 10, "lost_frames": 1, "duration_ns": 5}
+    whole = {"status": "MEASURED", "reason": "", **counts, **result}
+    return json.dumps({"unit": "u", "trial": number, "load_pct": 50.0, "verdict": "FAIL", "result": whole}) + "\n"
+
+
+def test_a_row_of_a_trial_is_made_of_its_line_by_hand(tmp_path: Path) -> None:
+    latency = {"count": 4, "sum_ns": 10.0, "max_ns": 4.0}
+    (tmp_path / "trials.jsonl").write_text(
+        trial_line(6, latency=latency)
+        + trial_line(7, latency={**latency, "count": 0}, lost_frames=0, queues={"excess_ppm": 12.5})
+        + trial_line(8, lost_frames=0, queues={}, latency={"count": 1, "sum_ns": 3.0, "max_ns": 3.0})
+        + "{\n"
+    )
+    index = TrialIndex()
+    with folder(tmp_path) as opened:
+        index.refresh(opened)
+        first, second, third = index.rows(opened, 0, 3)
+        with pytest.raises(RunDirectoryError, match="line 4: damaged"):
+            index.rows(opened, 3)
+    assert (first["number"], first["trial"], first["load_pct"], first["lost_frames"]) == (1, 7, 50, 1)
+    assert (first["latency_ns_avg"], first["latency_ns_max"], first["reason"]) == (2.5, 4, "")
+    assert (second["latency_ns_avg"], second["latency_ns_max"]) == (None, None)
+    assert (second["reason"], third["reason"]) == ("a queue fills by 12.5 ppm", "")
+    assert (third["number"], third["trial"], third["latency_ns_avg"], third["latency_ns_max"]) == (3, 9, 3, 3)
+
+
+def test_lines_of_trials_are_found_in_parts_of_any_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts of 41 bytes, ten of them at each look; a line without an end is not there yet."""
+    monkeypatch.setattr("p4mesh.server.trial_index._STEP_BYTES", 41)
+    monkeypatch.setattr("p4mesh.server.trial_index._MOST_BYTES", 410)
+    lines = [trial_line(number) for number in range(5)]
+    assert {len(line) for line in lines} == {206}, "ten parts are two bytes less than two lines"
+    path, index = tmp_path / "trials.jsonl", TrialIndex()
+
+    def found() -> tuple[int, list[int]]:
+        with folder(tmp_path) as opened:
+            index.refresh(opened)
+            return index.generation, [row["trial"] for row in index.rows(opened, -1, 1000)]
+
+    assert found() == (0, [])
+    path.write_text("".join(lines)[:-1])
+    assert [found() for _ in range(5)] == [(0, [*range(1, most + 1)]) for most in (1, 2, 3, 4, 4)]
+    with path.open("a") as file:
+        file.write("\n")
+    assert found() == (0, [1, 2, 3, 4, 5])
+    with folder(tmp_path) as opened:
+        assert [row["trial"] for row in index.rows(opened, 1, 2)] == [2, 3]
+    # Another file, in the order of its units.
+    (tmp_path / "new").write_text(lines[4] + lines[0])
+    (tmp_path / "new").rename(path)
+    assert [found(), found()] == [(1, [5]), (1, [5, 1])]
+    path.unlink()
+    assert found() == (2, [])

@@ -14,7 +14,7 @@ from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers import IPv6
-from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
@@ -458,6 +458,9 @@ def test_every_trial_says_how_many_are_expected_after_it() -> None:
     run(Throughput(), search, 64, *bisects, "search_initial_pct=60")
     # 60, 80 and 90 % of 2 + log2(80 / 10), and the confirmation.
     assert (vars(search)["throughput"], vars(search)["confirmation"]) == ([5, 4, 3], [0])
+    for more, trials in (((), 6), (("confirm_factor=1",), 5)):
+        parameters = resolve(Throughput.name, Throughput.parameters, (*bisects, *more))
+        assert Throughput().trials_expected(Unit(64, ""), parameters) == trials
 
 
 def test_a_search_that_is_not_confirmed_says_so() -> None:

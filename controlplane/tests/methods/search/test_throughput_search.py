@@ -242,6 +242,10 @@ def test_a_growth_that_a_longer_trial_does_not_confirm_is_none() -> None:
     device = Device(up_to(50), lambda _, length_ns: (1000.0 * T_NS / length_ns, 1.0))
     found = search(device, EXACT)
     assert (found.throughput_pct, device.lengths) == (50, [1, 2])
+    # The row of a result is that of a trial that passed, also where the longer one loses a frame.
+    device = Device(lambda _, length_ns: PASS if length_ns == T_NS else FAIL, device.excess_ppm)
+    found = search(device, EXACT)
+    assert (found.shown, found.rows[1].verdict, len(found.rows)) == (found.rows[0], FAIL, 2)
 
 
 @pytest.mark.parametrize(("copies", "lost", "excluded_ppm"), [(1, 0, 750), (4, 0, 750), (4, 8, 1821.4)])
