@@ -36,8 +36,8 @@ the stage from 1,518 and 9,216 bytes of multicast; the numbers of links from ave
 2) and 128, 1,518 and 9,216 (layer 3); the slots from the throughput of 64 and 86 bytes. Predictions are the averages of
 the other sizes, all largest latencies, all jitter, and N-to-N.
 
-Sampling: rates and smallest latencies have none. Averages stand beside their errors in the tables of the run; the
-largest but for N-to-N, 1.4 us, is that of 9,216 bytes on layer 2 at 99.994 %.
+Sampling: rates, smallest latencies and multicast from one port have none. For the others CHASSIS has the standard
+deviation of each cell: of averages 0.29 us for 9,216 bytes on layer 2, 0.05 us at most elsewhere.
 
 For each deviation, its mechanism, or why there is none:
 

@@ -290,14 +290,20 @@ impl EthernetSwitch {
             }
         }
         let mut ready_ps = self.ready_ps(passage, output, ports) + passage.delay_ps;
-        if let Some(jitter) = &self.config.jitter {
-            ready_ps += jitter.draw_ps(&mut self.jitter);
+        // In front of the fabric of a chassis, which takes frames as they come, jitter would let them overtake.
+        if self.chassis.is_none() {
+            ready_ps += self.jitter_ps();
         }
         if passage.faults != Faults::default() {
             return self.fault(frame, output, ready_ps, passage, ports);
         }
         let ready = ready(frame, output, ready_ps, passage.bad_fcs);
         self.send_to_output(passage.input, ready, ports);
+    }
+
+    #[inline]
+    fn jitter_ps(&mut self) -> u64 {
+        self.config.jitter.as_ref().map_or(0, |jitter| jitter.draw_ps(&mut self.jitter))
     }
 
     fn fault(
@@ -350,7 +356,10 @@ impl EthernetSwitch {
     #[inline(always)]
     fn enqueue(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
         // A frame on its way through the device does not wait before it is ready.
-        let ready_ps = ready.ready_ps.max(ports.now_ps());
+        let mut ready_ps = ready.ready_ps.max(ports.now_ps());
+        if self.chassis.is_some() {
+            ready_ps += self.jitter_ps();
+        }
         let bytes = match &self.config.shared_buffer {
             Some(shared) => {
                 let bytes = shared.occupied_bytes(ready.wire_bytes);
