@@ -184,19 +184,22 @@ class _Trials(Generic[Row]):
     def lowered(self, found: SearchOutcome, trial: Trial[Row], length_ns: Callable[[Fraction], int]) -> SearchOutcome:
         """Go below a result at which a queue fills by less than the limit, to the load that the device carries.
 
-        A queue of Q frames is full at last: a trial that is long enough loses frames at such a load.
+        A queue of Q frames is full at last: a trial that is long enough loses frames at such a load. So it is no
+        result either where the longer trial, which was to tell whether a queue fills, has lost them already.
         """
         load = None if self.search.method is SearchMethod.MLR else found.result
         for _ in range(_MOST_LOWERED):
             if load is None or not self._fills(load, trial):
                 break
+            grid = self.search.goal.grid.granularity
             # Rounded down, by less than what a table shows.
-            unit = self.search.goal.grid.granularity / 100
-            lower = unit * floor(self._carried(load) / unit)
+            unit = grid / 100
+            lower = unit * floor(min(self._carried(load), load - grid) / unit)
             if lower < self.search.goal.minimum:
                 break
             # Nothing has failed where the highest load passed; now it is known to be too high.
-            failed = load if found.failed is None else found.failed
+            has_failed = self.last[load][0].for_search is Verdict.FAIL
+            failed = load if found.failed is None or has_failed else found.failed
             if self.measured(trial, lower, 0, length_ns(lower)).for_search is Verdict.PASS:
                 steps = (*found.steps, SearchStep(lower, Verdict.PASS))
                 found = replace(found, passed=lower, failed=failed, last_tried=lower, steps=steps)
@@ -206,7 +209,7 @@ class _Trials(Generic[Row]):
     def _fills(self, load: Fraction, trial: Trial[Row]) -> bool:
         """Whether a queue certainly fills at a load, by more frames than phases of the traffic make; else it may rest.
 
-        A longer trial tells, if it need not be many times longer.
+        A longer trial tells, by a loss, too, if it need not be many times longer.
         """
         for may_repeat in (True, False):
             judged, length_ns = self.last[load]
@@ -218,7 +221,9 @@ class _Trials(Generic[Row]):
                 return True
             if not may_repeat or grown_frames * _MOST_REPEATED < _GROWN_FRAMES:
                 break
-            self.measured(trial, load, 0, length_ns * ceil(_GROWN_FRAMES / grown_frames))
+            longer = self.measured(trial, load, 0, length_ns * ceil(_GROWN_FRAMES / grown_frames))
+            if longer.for_search is Verdict.FAIL:
+                return True
         return False
 
     def _carried(self, load: Fraction) -> Fraction:

@@ -242,10 +242,18 @@ def test_a_growth_that_a_longer_trial_does_not_confirm_is_none() -> None:
     device = Device(up_to(50), lambda _, length_ns: (1000.0 * T_NS / length_ns, 1.0))
     found = search(device, EXACT)
     assert (found.throughput_pct, device.lengths) == (50, [1, 2])
-    # The row of a result is that of a trial that passed, also where the longer one loses a frame.
-    device = Device(lambda _, length_ns: PASS if length_ns == T_NS else FAIL, device.excess_ppm)
+
+
+def test_a_load_at_which_the_longer_trial_loses_is_no_result() -> None:
+    """At 50 %, one frame of 1,000 waits, and of 2,000 one is lost: 500 ppm and their error of 1 ppm are too much."""
+    device = Device(
+        lambda load, length_ns: FAIL if load == 50 and length_ns > T_NS else up_to(50)(load, length_ns),
+        lambda _, length_ns: (1000.0 * T_NS / length_ns, 1.0),
+    )
     found = search(device, EXACT)
-    assert (found.shown, found.rows[1].verdict, len(found.rows)) == (found.rows[0], FAIL, 2)
+    assert device.lengths == [1, 2, 1, 2]
+    assert (found.throughput_pct, found.upper_pct) == (pytest.approx(50 / 1.000501, abs=1e-6), 50)
+    assert (found.shown.load_pct, found.shown.verdict) == (found.throughput_pct, PASS)
 
 
 @pytest.mark.parametrize(("copies", "lost", "excluded_ppm"), [(1, 0, 750), (4, 0, 750), (4, 8, 1821.4)])
