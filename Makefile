@@ -76,8 +76,8 @@ test-rust: prerequisites ## run the tests of the engine
 	cd engine && cargo test --locked --workspace --quiet
 
 test-python: $(TESTING) ## run the tests of the control plane and of the data plane in simulation
-	@# One process more than cores: many tests wait for sockets and processes of their own.
-	$(BIN)/python -m pytest -q -m "not wall_clock and not live" --numprocesses $$(($$(nproc) + 1)) --dist worksteal $(ARGS)
+	@# Two processes more than cores: a quarter of their time, tests wait for sockets and processes of their own.
+	$(BIN)/python -m pytest -q -m "not wall_clock and not live" --numprocesses $$(($$(nproc) + 2)) --dist worksteal $(ARGS)
 	@# Tests against the clock on the wall follow, one after the other on a machine that does nothing else.
 	$(BIN)/python -m pytest -q -m "wall_clock and not live" $(WALL_CLOCK_FILES) $(ARGS)
 
