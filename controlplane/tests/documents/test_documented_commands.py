@@ -174,6 +174,18 @@ def test_commands_on_other_targets_and_those_that_show_are_parsed(monkeypatch: p
     assert {command.words[0] for command in whole} >= {"run", "calibrate", "doctor", "serve", "compare"}
 
 
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if "`p4mesh topology check`" in file.read_text()], ids=lambda file: file.name
+)
+def test_entries_have_the_addresses_that_a_comment_says_are_printed(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["topology", "check", str(file)]) == 0
+    stations = re.findall(r"station ([\da-f:]{17})", capsys.readouterr().out)
+    assert len(stations) == 4
+    assert all(station in file.read_text() for station in stations)
+
+
 LONG = re.compile("mesh-1024|gsi-mixed|duration_s=[36]0")
 """Commands that take long even with a few frames."""
 SHORT = tuple(
