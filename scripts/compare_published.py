@@ -37,7 +37,7 @@ the stage from 1,518 and 9,216 bytes of multicast; the numbers of links from ave
 the other sizes, all largest latencies, all jitter, and N-to-N.
 
 Sampling: rates, smallest latencies and multicast from one port have none. For the others CHASSIS has the standard
-deviation of each cell: of averages 0.29 us for 9,216 bytes on layer 2, 0.05 us at most elsewhere.
+deviation of each cell at the throughput: of averages 0.29 us for 9,216 bytes on layer 2, at most 0.05 elsewhere.
 
 For each deviation, its mechanism, or why there is none:
 

@@ -17,8 +17,8 @@ Now and then a frame of the switch itself is in the way of a broadcast for 2.6 u
 
 Parameters from cells: the 2.7 % from the mean of table 1.1; the 2.6 us from the largest less the smallest latency of
 1,518 bytes in table 1.9, how often from the model of the timing network; the latency from the smallest ones of 64 and
-1,024 bytes; `broadcast.service_by_size` from the broadcast throughput of another run. Predictions are the single rows
-of table 1.1, tables 1.2 and 1.3, the largest latencies of the other sizes, and all jitter.
+128 bytes; `broadcast.service_by_size` from the broadcast throughput of another run. Predictions are the single rows
+of table 1.1, tables 1.2 and 1.3, the smallest and largest latencies of the other sizes, and all jitter.
 
 Sampling: a loss stands beside its standard error, that of n frames that are lost independently of each other, and an
 average jitter beside the error that the result has for it. Rates and results have none: the losses are far from what
