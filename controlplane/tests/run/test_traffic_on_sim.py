@@ -291,7 +291,7 @@ latency_definition: LILO
     assert {row["tx_frames"] for row in rows(run, "flows") if row["traffic_class"] == "mesh"} == {32}
     assert (groups["min_us"], groups["max_us"]) == (1.310, pytest.approx(8 * 0.131 + 0.51))
     assert (full["min_us"], full["max_us"]) == (8 * 0.064 + 0.51, pytest.approx(8 * 1.518 + 0.51))
-    assert full["queues"] is None
+    assert full["queues"] == "not judged"
 
 
 def test_a_port_whose_line_is_full_of_a_range_leaves_no_frame_behind(tmp_path: Path) -> None:
@@ -514,6 +514,74 @@ interarrival: flow
         assert found["between_avg_us"] == pytest.approx((2 * 350 + mean_us) / 7, abs=found["between_avg_error_us"])
         assert found["between_p50_us"] == pytest.approx(100, rel=1 / 64)
         assert found["between_p99_us"] == pytest.approx(200, rel=1 / 64)
+
+
+@pytest.mark.parametrize(
+    ("apart", "rate_pct", "state"),
+    [
+        ("duration_s: 0.003", 60, "filling"),
+        ("start_ms: 2", 60, "filling"),
+        ("start_ms: 2", 40, "steady"),
+        ("start_ms: 2, frames: 20", 60, "too short to tell"),
+    ],
+)
+def test_queues_are_watched_while_classes_that_begin_or_end_apart_send_together(
+    apart: str, rate_pct: int, state: str, tmp_path: Path
+) -> None:
+    """Two of 60 % are 200,000 ppm more than the line, and a longer run loses a sixth of them."""
+    (tmp_path / "traffic.yaml").write_text(f"""\
+name: apart
+duration_s: 0.005
+{PHASES}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: {rate_pct} %, sizes: 128, accept: {{loss_ratio: 0.1}}}}
+  two: {{senders: 2, receivers: 3, pattern: pairs, rate: {rate_pct} %, sizes: 128, {apart}}}
+  other: {{senders: 4, receivers: 2, pattern: pairs, rate: {rate_pct} %, sizes: 128, accept: {{loss_ratio: 0}}}}
+""")
+    topology = parsed(switch("latency_ns: 500", port="queue_frames: 5000"))
+    run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / "out", 1))
+    one, two, other = rows(run, "classes")
+    assert [row["queues"].partition(",")[0] for row in (one, two)] == [state] * 2
+    assert all((row["avg_error_us"] is None) is (state != "steady") for row in (one, two)), "it grows with the run"
+    assert other["queues"] == ("steady" if state == "filling" else state) and other["state"] == "PASS"
+    if state == "filling":
+        for row in (one, two):
+            assert float(row["queues"].split()[1].replace(",", "")) == pytest.approx(200_000, rel=0.01)
+            assert row["loss_ratio"] + row["loss_ratio_error"] >= 1 / 6
+    assert one["state"] == ("FAIL" if state == "filling" else "PASS")
+
+
+def test_queues_behind_random_arrivals_are_watched_and_those_behind_a_shape_are_not(tmp_path: Path) -> None:
+    text = f"""\
+name: arrivals
+duration_s: 0.01
+{PHASES}classes:
+  one: {{senders: 1-2, receivers: 3, pattern: many_to_one, rate: 60 %, sizes: 128, phases: independent,
+        arrivals: ARRIVALS}}
+"""
+    topology = parsed(switch("latency_ns: 500", port="queue_frames: 5000"))
+    found = {}
+    for shape in ("{shape: poisson, seed: 7}", "{shape: steps, stairs: 2, low_pct: 50, period_ms: 1}"):
+        (tmp_path / "traffic.yaml").write_text(text.replace("ARRIVALS", shape))
+        run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / shape[8:13], 1))
+        (row,) = rows(run, "classes")
+        found[shape[8:13]] = row["queues"].partition(",")[0], row.get("avg_error_us") is None
+    assert found == {"poiss": ("filling", True), "steps": ("not judged", False)}
+
+
+def test_a_bucket_longer_than_the_run_stands_beside_a_loss_of_0(tmp_path: Path) -> None:
+    """All of 1,500 frames pass by a burst of 1,000 and half of them as they come; for good half of them do."""
+    lookup = "lookup: {capacity_fps: 744048, burst_frames: 1000}"
+    (tmp_path / "traffic.yaml").write_text(f"""\
+name: bucket
+{PHASES}classes:
+  one: {{senders: 1, receivers: 2, pattern: pairs, rate: 100 %, sizes: 64, frames: 1500, accept: {{loss_ratio: 0}}}}
+""")
+    run = run_traffic(RunOptions(tmp_path / "traffic.yaml", parsed(switch(lookup)), None, (), tmp_path / "out", 1))
+    (row,) = rows(run, "classes")
+    assert (row["state"], row["loss_ratio"], row["bucket_loss_ratio"]) == ("PASS", 0, pytest.approx(1000 / 1500))
+    (cover,) = headline_grids(run.outcome, read_run(run.directory))
+    (loss,) = [cell for cell in cover.rows[0].cells if "bucket" in str(cell)]
+    assert loss == "0 +0.002 (bucket +0.67)"
 
 
 @pytest.mark.parametrize(("start_ms", "told"), [(0.02, True), (0.6, False)])

@@ -28,6 +28,7 @@ from p4mesh.measurement.counts import (
     StrayCounts,
     StreamPacing,
     TimesBetween,
+    Transient,
     Trend,
 )
 from p4mesh.methods.results.latency import Definition
@@ -326,6 +327,25 @@ def test_a_class_fails_for_what_is_above_its_criteria(accept: dict[str, Any], re
     assert (broken.state, broken.reason) == (Verdict.INVALID, "a link fell")
 
 
+def test_a_class_says_what_a_longer_run_loses_if_a_burst_is_forgiven() -> None:
+    """1,000 frames of each sender: gold has two, which send 30,000 frames; silver sends 5,000 to three ports each."""
+    sent = {"gold 100": 10_000, "gold 300": 10_000, "many": 5_000}
+    more = tuple(
+        replace(flow, tx_frames=sent[flow.stream], rx_frames=flow.rx_frames + sent[flow.stream] - flow.tx_frames)
+        for flow in FLOWS
+    )
+    result = replace(RESULT, flows=more)
+    gold, silver = rows_of(result).classes
+    missed, copies = gold.counts.missed_frames, silver.counts.missed_frames
+    assert gold.bucket_loss_ratio == pytest.approx((missed + 2 * 1000) / 30_000)
+    assert silver.bucket_loss_ratio == pytest.approx((copies + 3 * 1000) / 15_000)
+    assert [row.bucket_loss_ratio for row in rows_of().classes] == [1, 1], "fewer frames than a bucket holds"
+    begun = Transient(0, over=False, frames=0)
+    assert [row.bucket_loss_ratio for row in rows_of(replace(result, transient=begun)).classes] == [1, 1]
+    unsure = rows_of(replace(result, transient=Transient(0, over=True, frames=0, uneven_frames=300))).classes[0]
+    assert unsure.bucket_loss_ratio == pytest.approx((missed + 300 + 2 * 1000) / 30_000)
+
+
 def test_a_class_is_told_of_the_queues_that_its_frames_go_through() -> None:
     """Nothing is lost of 300 frames: 3 / 300 is the loss ratio that is excluded."""
 
@@ -337,6 +357,6 @@ def test_a_class_is_told_of_the_queues_that_its_frames_go_through() -> None:
     assert [row.queues for row in queues(filling)] == ["steady", "filling, 1,235 ppm"]
     assert [row.queues for row in queues(QueueTrend(Trend.UNCLEAR))] == ["too short to tell"] * 2
     gold, _ = queues(None)
-    assert (gold.queues, gold.loss_ratio, gold.loss_ratio_below) == (None, 0, pytest.approx(0.01, rel=0.01))
+    assert (gold.queues, gold.loss_ratio, gold.loss_ratio_below) == ("not judged", 0, pytest.approx(0.01, rel=0.01))
     assert (gold.flooded_frames, gold.misdirected_frames) == (None, None)
     assert [row.queues for row in rows_of().classes] == ["frames lost"] * 2

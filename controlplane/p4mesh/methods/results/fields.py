@@ -473,6 +473,7 @@ LOSS_RATIO = _loss(
     "of expected",
     share_of="expected_frames",
     error="loss_ratio_error",
+    for_good="bucket_loss_ratio",
 )
 LOSS_RATIO_ERROR = _setting(
     "loss_ratio_error",
@@ -482,6 +483,12 @@ LOSS_RATIO_ERROR = _setting(
 )
 LOSS_RATIO_BELOW = _setting(
     "loss_ratio_below", "Below, 95 %", "bound of the loss ratio with 95 % confidence", "of expected"
+)
+BUCKET_LOSS_RATIO = _setting(
+    "bucket_loss_ratio",
+    "Bucket of 1,000",
+    "the most that a run of any length loses if the device forgives each sender 1000 frames, as policers do",
+    "of expected at most",
 )
 LOSS_LOW_PCT = _setting("loss_low_pct", "Loss, 95 %", "lower bound of the loss with 95 % confidence", "% at least", 4)
 LOSS_HIGH_PCT = _setting("loss_high_pct", "Loss, 95 %", "upper bound of the loss with 95 % confidence", "% at most", 4)
@@ -496,7 +503,9 @@ TOTAL_TX_FRAMES = _setting("total_tx_frames", "Tx, all", "all frames sent, fault
 TOTAL_RX_FRAMES = _neutral("total_rx_frames", "Rx, all", "all frames received, faulty ones included", exact=COUNTED)
 VALID_TX_FRAMES = _setting("valid_tx_frames", "Valid Tx", "frames without a fault sent")
 VALID_RX_FRAMES = _neutral("valid_rx_frames", "Valid Rx", "frames without a fault received", exact=COUNTED)
-VALID_LOSS_PCT = _loss("valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4)
+VALID_LOSS_PCT = _loss(
+    "valid_loss_pct", "Valid loss", "lost of the frames without a fault", "%", 4, for_good="bucket_loss_pct"
+)
 VALID_LOSS_ERROR_PCT = _error_of_loss("valid_loss_error_pct", "valid loss")
 OVERSIZE_TX_FRAMES = _setting("oversize_tx_frames", "Oversize Tx", "frames sent that are too long")
 OVERSIZE_RX_FRAMES = _neutral("oversize_rx_frames", "Oversize Rx", "frames received that are too long", exact=COUNTED)

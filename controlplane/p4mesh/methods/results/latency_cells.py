@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, Percentiles, Spread
-from p4mesh.methods.results.metrics import late_frames
+from p4mesh.methods.results.metrics import begun_share, late_frames
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.imix import FrameSize
@@ -180,6 +180,8 @@ class Circumstances:
     """
     overflowed: bool = False
     """A queue was filled at first and full then: the average of a longer trial is nearer to the maximum."""
+    begun_share: float = 0.0
+    """Part of the frames, 0 to 1, that came while the device forwarded more than later: they met more others."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction) -> Circumstances:
@@ -197,6 +199,7 @@ class Circumstances:
             filling=any(map(_grows, results)),
             resolution_ns=resolution_ns,
             overflowed=bool(late),
+            begun_share=max(map(begun_share, results), default=0.0),
         )
 
     @property
@@ -210,7 +213,8 @@ class Circumstances:
         if latency.count <= 1 or self.filling or self.average_error_ns is None or summary.overflow_count:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
-        sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns)
+        begun_ns = Fraction(self.begun_share) * (latency.max_ns - latency.min_ns)
+        sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns, begun_ns)
         return sampled_ns + self.resolution_ns + self.delayed_ns(latency.avg_ns - latency.min_ns)
 
     def delayed_ns(self, above_least_ns: Fraction) -> Fraction:
@@ -227,9 +231,14 @@ class Circumstances:
         if sampled_ns is None or self.filling or self.average_error_ns is None or summary.overflow_count:
             return None
         value_ns = summary.percentiles_ns[percent]
-        queue_ns = summary.latency.max_ns - value_ns if self.overflowed else Fraction(0)
+        queue_ns = self.behind_ns(summary.latency.min_ns, value_ns, summary.latency.max_ns)
         error_ns = max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
         return error_ns + self.resolution_ns + self.delayed_ns(value_ns - summary.latency.min_ns)
+
+    def behind_ns(self, least_ns: Fraction, value_ns: Fraction, longest_ns: Fraction) -> Fraction:
+        """How far a percentile may be from that of frames behind a transient or the filling of a queue."""
+        above_ns = longest_ns - value_ns if self.overflowed or self.begun_share else Fraction(0)
+        return max(above_ns, value_ns - least_ns) if self.begun_share else above_ns
 
     def difference_error_ns(self, jitter: Spread | None) -> Fraction | None:
         """Error of the average of differences between neighbours; None of less than two."""
@@ -239,8 +248,8 @@ class Circumstances:
         return max(sampled_ns, self.beside_ns(jitter, jitter.avg_ns)) + self.between_ns(jitter.avg_ns)
 
     def beside_ns(self, differences: Spread, average_ns: Fraction) -> Fraction:
-        """How far an average of differences may be from that behind the filling of a queue, which is among them."""
-        if not self.overflowed:
+        """How far an average of differences may be from that behind a transient or the filling of a queue."""
+        if not self.overflowed and not self.begun_share:
             return Fraction(0)
         return max(differences.max_ns - average_ns, average_ns - differences.min_ns)
 
@@ -251,8 +260,8 @@ class Circumstances:
 
 def _grows(result: TrialResult) -> bool:
     """Whether a longer trial has, or may have, longer latencies up to no limit that this one shows."""
-    unclear = result.queues is not None and result.queues.trend is Trend.UNCLEAR
-    return not result.lost_frames and (unclear or result.latency_growth_ns > 0 or late_frames(result) > 0)
+    unsteady = result.queues is not None and result.queues.trend is not Trend.STEADY
+    return not result.lost_frames and (unsteady or result.latency_growth_ns > 0 or late_frames(result) > 0)
 
 
 def latency_cells(
@@ -312,8 +321,7 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
             return None
         value_ns = values[percent]
         if above_least:
-            # Behind the filling of a queue, frames are nearer to the largest latency.
-            behind_ns = summary.pdv_max_ns - value_ns if circumstances.overflowed else Fraction(0)
+            behind_ns = circumstances.behind_ns(Fraction(0), value_ns, summary.pdv_max_ns)
         else:
             behind_ns = circumstances.beside_ns(ipdv, value_ns) if ipdv else Fraction(0)
         return us(max(sampled_ns, behind_ns) + circumstances.between_ns(value_ns))

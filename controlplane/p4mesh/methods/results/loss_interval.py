@@ -18,10 +18,14 @@ INTERVAL_COLUMNS = (
     fields.LOSS_HIGH_PCT,
     fields.BUCKET_LOSS_PCT,
 )
-INTERVAL_NOTE = (
-    "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself. "
+BUCKET_LOSSES = (
     f"'Bucket of {BUCKET_FRAMES:,}': the most that a longer trial loses if the device forgives each sender a burst "
     "of so many frames, as policers do."
+)
+"""Sentence on losses."""
+INTERVAL_NOTE = (
+    "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself. "
+    f"{BUCKET_LOSSES}"
 )
 BUCKET_RATES = (
     f"'Bucket of {BUCKET_FRAMES:,}': the least of a rate that is for good, if the device forgives each sender a burst "
@@ -60,7 +64,7 @@ def interval_cells(
     """The cells of INTERVAL_COLUMNS; so many of the lost frames may have come late."""
     low, _ = loss_interval(lost_frames - (doubtful_frames or 0), frames)
     _, high = loss_interval(lost_frames, frames)
-    bucket = min(1.0, (lost_frames + BUCKET_FRAMES * senders) / frames) if frames else 1.0
+    bucket = bucket_ratio(lost_frames, frames, senders)
     return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high, "bucket_loss_pct": 100 * bucket}
 
 
@@ -68,6 +72,11 @@ def frames_apart(lost_ratio: float) -> int:
     """Frames in a row, one of which comes with 95 % confidence, where each is lost with this probability below 1."""
     unseen = 1 - CONFIDENCE
     return ceil(log(unseen) / log(lost_ratio)) if lost_ratio > unseen else 1
+
+
+def bucket_ratio(lost_frames: float, frames: float, senders: int) -> float:
+    """The most that a longer trial loses, 0 to 1, if the device forgives each sender BUCKET_FRAMES."""
+    return min(1.0, (lost_frames + BUCKET_FRAMES * senders) / frames) if frames else 1.0
 
 
 def excluded_ratio(lost_frames: float, frames: float) -> float:

@@ -120,6 +120,15 @@ def steady_share(result: TrialResult) -> Fraction:
     return 1 - Fraction(result.transient.ends_ns, result.duration_ns)
 
 
+def begun_share(result: TrialResult) -> float:
+    """Part of the frames received that came in a transient, 0 to 1: all where none tells when it was over."""
+    found = result.transient
+    if found is None or not found.over:
+        return float(found is not None)
+    early = found.frames / max(1, result.rx_frames)
+    return early + (1 - early) * found.ends_ns / result.duration_ns if early else 0.0
+
+
 def late_frames(result: TrialResult) -> int:
     """Frames that queues of an overloaded device held back until transmission was over; 0 without an overload."""
     return sum(late_by_port(result).values())

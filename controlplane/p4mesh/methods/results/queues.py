@@ -15,6 +15,8 @@ from p4mesh.trial.result import TrialResult
 
 TRANSIENT = "transient"
 """State of queues: frames were lost, and a trial that is too short does not tell how many a longer one loses."""
+NOT_JUDGED = "not judged"
+"""State of queues that were not watched, as latencies of such traffic grow and fall without them."""
 TOO_SHORT = "the trial is too short to tell whether a queue fills"
 
 

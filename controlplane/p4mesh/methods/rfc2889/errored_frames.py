@@ -15,7 +15,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
-from p4mesh.methods.results.loss_interval import loss_error_pct
+from p4mesh.methods.results.loss_interval import BUCKET_LOSSES, bucket_ratio, loss_error_pct
 from p4mesh.methods.results.metrics import early_of_flows, is_settled, uneven_frames
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import TRANSIENT
@@ -68,6 +68,8 @@ class ErroredLoad(Record):
     valid_rx_frames: Annotated[int | None, fields.VALID_RX_FRAMES]
     valid_loss_pct: Annotated[float | None, fields.VALID_LOSS_PCT]
     valid_loss_error_pct: Annotated[float | None, fields.VALID_LOSS_ERROR_PCT]
+    bucket_loss_pct: Annotated[float | None, fields.BUCKET_LOSS_PCT]
+    """Share of the valid frames."""
     corrupted_frames: int | None = field(default=None, metadata=OMITTED)
     early_frames: Annotated[int | None, _VALID_EARLY] = field(default=None, metadata=OMITTED)
     """Valid frames that a longer trial loses; None where there is none."""
@@ -170,7 +172,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
             f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
             "oversize frames may be, and no loss of valid frames is a failure. Frames "
             "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
-            "known by their signature.",
+            f"known by their signature. {BUCKET_LOSSES}",
             optional=(_VALID_EARLY, fields.QUEUES),
             keys=(fields.FRAME_SIZE_BYTES, fields.LOAD_PCT),
             headline=(
@@ -222,6 +224,7 @@ def _row(
         rx[BAD_FCS], bad_fcs_handling = None, f"sent; receiving: {unsupported}"
     early = round(sum(map(_early_frames, results)))
     lost, _ = _valid_loss(results)
+    bucket_pct = 100 * bucket_ratio(lost, sent[VALID], len(results))
     loss_pct = float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None
     settled = loss_pct is None or all(map(is_settled, results))
     return ErroredLoad(
@@ -242,6 +245,7 @@ def _row(
         bad_fcs_rx_frames=rx[BAD_FCS],
         valid_loss_pct=loss_pct,
         valid_loss_error_pct=_loss_error_pct(results) if settled else 100 - (loss_pct or 0),
+        bucket_loss_pct=None if loss_pct is None else bucket_pct if settled else 100.0,
         early_frames=early or None,
         queues=None if settled else TRANSIENT,
         corrupted_frames=sum(result.corrupted_frames for result in results) or None,

@@ -15,15 +15,16 @@ from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import Circumstances, Jitter, LatencyTimes, us
 from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
-from p4mesh.methods.results.loss_interval import excluded_ratio
+from p4mesh.methods.results.loss_interval import bucket_ratio, excluded_ratio
 from p4mesh.methods.results.metrics import (
     early_of_flows,
+    held_share,
     is_settled,
     late_of_flows,
     missed_error_pct,
     uneven_frames,
 )
-from p4mesh.methods.results.queues import TRANSIENT
+from p4mesh.methods.results.queues import NOT_JUDGED, TRANSIENT
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
@@ -84,6 +85,7 @@ class ClassResult(Record):
     """None where the trial shows, to the frame, what is forwarded for good."""
     loss_ratio_below: Annotated[float | None, fields.LOSS_RATIO_BELOW]
     """Upper bound at 95 % confidence; None where frames were lost, and where the ratio has an error."""
+    bucket_loss_ratio: Annotated[float, fields.BUCKET_LOSS_RATIO]
     flooded_frames: Annotated[int | None, fields.FLOODED_FRAMES]
     misdirected_frames: Annotated[int | None, fields.MISDIRECTED_FRAMES]
     """At ports that they were not for; None where the target counts them per port alone."""
@@ -91,8 +93,8 @@ class ClassResult(Record):
     jitter: Jitter = field(metadata=INLINE)
     departure_error_ns: Annotated[float | None, fields.DEPARTURE_ERROR_NS]
     """How late its frames may have left; None where that is not known."""
-    queues: Annotated[str | None, fields.QUEUES]
-    """Whether a queue on its way filled meanwhile; None where queues were not watched."""
+    queues: Annotated[str, fields.QUEUES]
+    """Whether a queue on its way filled meanwhile."""
     reason: Annotated[str, retitled(fields.REASON, "Why")]
 
 
@@ -274,7 +276,7 @@ class _Rows:
         latency = Latency.of(summary, self._circumstances, self._counted(item, found))
         jitter = Jitter.of(summary, self._circumstances)
         ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
-        error = _loss_ratio_error(counts, result)
+        error = _loss_ratio_error(counts, _fills(found, result), result)
         judgement = _judgement(item.accept, counts, ratio, error, latency, jitter, result)
         return ClassResult(
             run=self._run,
@@ -295,6 +297,7 @@ class _Rows:
             loss_ratio_below=None
             if ratio or error
             else excluded_ratio(0, min(counts.tx_frames, counts.expected_frames)),
+            bucket_loss_ratio=_bucket_loss_ratio(counts, len({one.flow.tx_port for one in found}), result),
             flooded_frames=_strays(item, result, "flooded_frames"),
             misdirected_frames=_strays(item, result, "misdirected_frames"),
             latency=latency,
@@ -443,25 +446,39 @@ def _strays(item: LaidClass, result: TrialResult, kind: str) -> int | None:
     return sum(getattr(found, kind) for found in result.strays if found.stream in names) if result.strays else None
 
 
-def _loss_ratio_error(counts: Counts, result: TrialResult) -> float | None:
-    if is_settled(result) and not uneven_frames(result):
+def _fills(found: Sequence[Found], result: TrialResult) -> bool:
+    """Whether frames of a class go through the queue that fills."""
+    trend = result.queues
+    return (
+        trend is not None and trend.trend is Trend.FILLING and any(one.flow.rx_port in trend.rx_ports for one in found)
+    )
+
+
+def _loss_ratio_error(counts: Counts, fills: bool, result: TrialResult) -> float | None:
+    held = fills and held_share(result)
+    if is_settled(result) and not uneven_frames(result) and not held:
         return None
     error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames)
     return None if error_pct is None else min(1.0, error_pct / 100)
 
 
-def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
+def _bucket_loss_ratio(counts: Counts, senders: int, result: TrialResult) -> float:
+    if not is_settled(result):
+        return 1.0
+    # A frame that is forgiven is one copy more at each of its receivers.
+    alone = min(1.0, counts.tx_frames / max(1, counts.expected_frames))
+    return bucket_ratio((counts.missed_frames + uneven_frames(result)) * alone, counts.expected_frames * alone, senders)
+
+
+def _queues(found: Sequence[Found], result: TrialResult) -> str:
     trend = result.queues
     if any(one.flow.lost_frames for one in found):
         return "frames lost" if is_settled(result) else TRANSIENT
-    if trend is not None and trend.trend is Trend.FILLING:
-        reached = {one.flow.rx_port for one in found}
-        return (
-            f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
-            if reached & set(trend.rx_ports)
-            else "steady"
-        )
-    return trend.trend.value if trend is not None else None
+    if trend is None:
+        return NOT_JUDGED
+    if _fills(found, result):
+        return f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
+    return Trend.STEADY.value if trend.trend is Trend.FILLING else trend.trend.value
 
 
 def _departure_error_ns(item: LaidClass, result: TrialResult) -> float | None:

@@ -11,6 +11,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.traffic.classes import LaidClass, indistinguishable, lay
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.traffic.arrivals import Profile, Recorded
 from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S
 from p4mesh.traffic.rates import line_share
 from p4mesh.traffic_file.reader import FileRun
@@ -18,7 +19,7 @@ from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _UNEVEN = 100
-"""Queues are watched where no class begins or ends later than the others by more than this part of the run."""
+"""Classes that begin and end apart by at most this part of the run are watched as if they did not."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
     phases = run.traffic.phases
     streams = tuple(stream for item in classes for stream in item.streams)
     latest_ns = max(offset for stream in streams for offset in (*stream.start_offset_ns, 0))
+    # Latency goes with the size of a frame and with a rate that changes, which hide whether a queue fills.
+    watched = not any(
+        stream.sizes_in_turn_bytes or isinstance(stream.arrivals, Profile | Recorded) for stream in streams
+    )
     spec = TrialSpec(
         run.label,
         streams,
@@ -67,23 +72,27 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         interarrival=None if run.traffic.interarrival is UNSET else HistogramPer(run.traffic.interarrival),
         stop_on_los=phases.stop_on_los,
         departure_error_ns=run.traffic.departure_error_ns,
-        watch_queues=_is_even(classes, latest_ns),
+        watch_queues=watched,
+        watched_ns=_together_ns(classes, latest_ns) if watched else None,
         watch_losses=True,
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)
 
 
-def _is_even(classes: tuple[LaidClass, ...], latest_ns: int) -> bool:
-    """Whether classes leave latency as it is but for queues.
+def _together_ns(classes: tuple[LaidClass, ...], latest_ns: int) -> tuple[int, int] | None:
+    """Begin and end of the time in which all classes send, as one that begins or ends moves the latency of others.
 
-    A class that begins, ends or changes its rate moves the latency of others; frames that grow from one to the next
-    have a latency that grows.
+    None where that is nearly all of the run.
     """
-    if any(stream.sizes_in_turn_bytes or stream.arrivals for item in classes for stream in item.streams):
-        return False
-    ends_ns = [item.end_ns for item in classes]
-    return _UNEVEN * max(max(ends_ns) - min(ends_ns), latest_ns) <= max(ends_ns)
+    last_ns = max(item.end_ns for item in classes)
+    first_ns = min(
+        min(stream.start_offset_ns or (0,)) + stream.frame_count * NS_PER_S // stream.rate_fps
+        for item in classes
+        for stream in item.streams
+    )
+    apart_ns = max(last_ns - min(item.end_ns for item in classes), latest_ns)
+    return None if _UNEVEN * apart_ns <= last_ns else (latest_ns, max(first_ns, latest_ns))
 
 
 def _sampling(run: FileRun, length_ns: int) -> Sampling | None:

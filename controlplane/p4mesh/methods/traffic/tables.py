@@ -8,6 +8,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES_NOTE, ERRORS_NOTE
+from p4mesh.methods.results.loss_interval import BUCKET_LOSSES
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.traffic.results import (
     ClassResult,
@@ -32,7 +33,8 @@ _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "
     "of them. Late frames, from a queue that an overload has filled, count as lost: a longer trial loses as many more. "
     "So do early ones, which came at first beyond the rate of the rest. "
-    "Where none was lost, the true ratio is below 3/n with 95 % confidence."
+    f"Where none was lost, the true ratio is below 3/n with 95 % confidence. {BUCKET_LOSSES} "
+    "A PASS does not exclude it."
 )
 _INTERARRIVAL_NOTE = (
     "Times from a frame to the next one of its flow, counted in bins that are 1.6 % wide at most; at the sender by the "

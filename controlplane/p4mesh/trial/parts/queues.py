@@ -36,9 +36,10 @@ class QueueWatching(Part):
             return
         tester, plan = sending.tester, sending.plan
         passes = tester.dataplane.passes_per_cell
-        self._watch = queue_watch(plan, sending.duration_ns, tester.tick_ps, plan.round_ns, passes)
+        begin_ns, end_ns = self.trial.spec.watched_ns or (0, sending.duration_ns)
+        self._watch = queue_watch(plan, end_ns - begin_ns, tester.tick_ps, plan.round_ns, passes)
         if self._watch is not None:
-            self._times_ns = [sending.lead_ns + time_ns for time_ns in self._watch.times_ns]
+            self._times_ns = [sending.lead_ns + begin_ns + time_ns for time_ns in self._watch.times_ns]
             self.due_ns = self._times_ns.pop(0)
 
     def act(self, sending: Sending) -> None:

@@ -264,6 +264,9 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     assert jitter.jitter_avg_error_us == us((OF_DIFFERENCE_NS + 2 * 8 + 100) / 1000)
     behind = Jitter.of(summary, replace(circumstances, overflowed=True))
     assert behind.jitter_avg_error_us == us((300 + 2 * 8 + 100) / 1000)
+    assert (
+        Jitter.of(summary, replace(circumstances, begun_share=0.25)).jitter_avg_error_us == behind.jitter_avg_error_us
+    )
 
     def error_ns(**changed: Any) -> float | None:
         found = replace(circumstances, **changed).error_ns(summary)
@@ -272,6 +275,9 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     assert error_ns(departure_error_ns=2000.0) == us(OF_MEAN_NS + 8 + 1000)
     assert error_ns(departure_error_ns=None, average_error_ns=500.0) == 508
     assert error_ns(overflowed=True) == 3000 + 308
+    # A quarter of the frames may have had any latency from the least to the longest one.
+    spread_ns = float(summary.latency.max_ns - summary.latency.min_ns)
+    assert error_ns(begun_share=0.25) == spread_ns / 4 + 308
     assert error_ns(filling=True) is error_ns(average_error_ns=None) is None
     for count, known in ((1, False), (2, True)):
         few = summarise(replace(VARIED, count=count, sum_ns=2000.0 * count))
@@ -281,6 +287,7 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
         return replace(circumstances, **changed).percentile_error_ns(summary, 50.0)
 
     assert (median_error_ns(overflowed=True), median_error_ns(departure_error_ns=2000.0)) == (3308, 1048)
+    assert median_error_ns(begun_share=0.25) == 3308
     assert median_error_ns(average_error_ns=None) is None
     assert circumstances.percentile_error_ns(replace(summary, overflow_count=1), 50.0) is None
     # Latencies that are all the same met no queue.
@@ -311,6 +318,11 @@ def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
     behind = variation_cells(
         summary, Circumstances(departure_error_ns=300.0, resolution_ns=Fraction(8), overflowed=True)
     )
+    begun = variation_cells(
+        summary, Circumstances(departure_error_ns=300.0, resolution_ns=Fraction(8), begun_share=0.25)
+    )
+    assert (begun.pdv_p99_error_us, begun.pdv_p99_9_error_us) == us((2 + 0.316, 3.5 + 0.316))
+    assert begun.ipdv_avg_error_us == behind.ipdv_avg_error_us
     assert behind.rfc3550_avg_error_us == us((280 + 16 + 120) / 1000)
     assert behind.ipdv_avg_error_us == us((390 + 16 + 10) / 1000)
     assert (behind.ipdv_p1_error_us, behind.ipdv_p99_error_us) == us((0.65 + 0.316, 0.65 + 0.016 + 0.25))

@@ -18,6 +18,7 @@ from p4mesh.measurement.counts import FlowCounts, PortCounts, QueueTrend, Transi
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.metrics import (
+    begun_share,
     early_frames,
     early_of_flows,
     judge_loss,
@@ -191,6 +192,10 @@ def test_rates_are_without_a_transient_and_their_error_is_that_of_the_steady_par
         trial(1000, 0, 0, Fraction(2000), 0)[0], fast, GIGABIT
     ).forwarding_error_fps == 2 * 11 / Fraction(3, 4)
     assert steady_share(replace(result, transient=replace(begun, over=False))) == steady_share(SOME) == 1
+    # Besides the 30 frames, those of a quarter of the second.
+    assert begun_share(result) == pytest.approx(0.03 + 0.97 / 4)
+    kinds = (None, replace(begun, frames=0), replace(begun, over=False))
+    assert [begun_share(replace(result, transient=kind)) for kind in kinds] == [0, 0, 1]
     # 10^9 bit/s carry 1,488,095.2 frames of 64 bytes.
     assert rates.forwarding_pct == Fraction(100 * 950 * 672, 10**9)
     assert (missed_frames(result), early_frames(SOME)) == (30, 0)

@@ -69,6 +69,8 @@ def test_a_device_that_filters_passes() -> None:
     assert all(row.valid_loss_pct == 0 for row in result.rows)
     # No loss of n frames: less than 3/n, with 95 % confidence.
     assert all(row.valid_loss_error_pct == pytest.approx(300 / row.valid_tx_frames) for row in result.rows)
+    # A burst of 1,000 frames, in one trial.
+    assert all(row.bucket_loss_pct == pytest.approx(100_000 / row.valid_tx_frames) for row in result.rows)
 
 
 def test_a_device_that_forwards_runts_fails_and_giants_are_only_reported() -> None:
@@ -123,6 +125,7 @@ def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_
         *(
             "Valid loss",
             "Error of valid loss",
+            "Bucket of 1,000",
             "Oversize Tx",
             "Oversize Rx",
             "Undersize Tx",
