@@ -26,6 +26,7 @@ from p4mesh.measurement.counts import (
     PortCounts,
     QueueTrend,
     StreamPacing,
+    Transient,
     Trend,
 )
 from p4mesh.methods.base import Method, TrialNote
@@ -346,6 +347,8 @@ def test_circumstances_are_the_worst_of_their_trials() -> None:
     assert Circumstances.of([], Fraction(8)) == Circumstances(None, None, 0.0, None, resolution_ns=Fraction(8))
     unstamped = Circumstances.of([one, replace(other, unstamped_departures=True)], Fraction(8))
     assert (unstamped.average_error_ns, unstamped.single_error_ns) == (None, None)
+    begun = replace(other, transient=Transient(0, over=False, frames=0))
+    assert Circumstances.of([begun, one], Fraction(8)).begun_share == 1
     growing = (
         replace(other, latency_growth_ns=0.5),
         replace(other, ports=(PortCounts(2, late_frames=1),), queues=FILLS),

@@ -118,6 +118,8 @@ def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_
     }
     assert {name: getattr(row, f"{name}_tx_frames") for name in counts} == counts
     assert row.total_tx_frames == sum(counts.values())
+    # A burst of 1,000 frames in each of two trials.
+    assert row.bucket_loss_pct == pytest.approx(200_000 / counts["valid"])
     assert row.total_rx_frames == row.valid_rx_frames == counts["valid"]
     titles = [column.title for column in outcome.tables[0].columns]
     assert titles == [
