@@ -561,7 +561,7 @@ def test_background_goes_from_every_port_but_the_sender_by_hand(receivers: str, 
     tag, ip = (layer for layer in background.frame.layers if isinstance(layer, (IPv4, Vlan)))
     assert (getattr(tag, "vid", 0), getattr(tag, "priority", 0), getattr(ip, "dscp", 0)) == (7, 5, 40)
     assert specs[2].streams[1].rate_fps == Fraction(NS_PER_S, 672)
-    assert all(spec.duration_ns == 7_000_000 and spec.watch_losses for spec in specs)
+    assert all(spec.duration_ns == 7_000_000 and spec.watch_queues for spec in specs)
     assert not trials(stabilise_ms=0)[0].streams[0].start_offset_ns
     least = trials(stabilise_ms=0, messages=1, messages_per_s=4000, load_start_pct="0.1")[0]
     assert least.streams[1].frame_count == 1, "of 0.37"
@@ -864,3 +864,21 @@ def test_times_that_grow_with_the_length_of_a_trial_have_no_error(rate: int, que
     assert found["fifo_us_avg"] == pytest.approx(0.512 + (count - 1) / 2 * waits_us, abs=0.01)
     assert found["avg_error_us"] == (None if waits_us else pytest.approx(0.001))
     assert found.get("queues") == ("too short to tell" if waits_us else None)
+
+
+@pytest.mark.parametrize(("load_pct", "fills"), [(100, True), (50, False)])
+def test_times_of_messages_beside_more_than_the_line_of_their_receiver_have_no_error(
+    load_pct: int, fills: bool
+) -> None:
+    """Each message adds its 336 us to the queue of a port that the background keeps busy."""
+    topology = parsed(switch(ports=3, rates_bps=10**8, port="queue_frames: 4096"))
+    asked = ("message_frames=50", "messages_per_s=100", "messages=20", "background_frames=1", "phases=in_step")
+    loads = (f"load_start_pct={load_pct}", f"load_end_pct={load_pct}", "repeats=1", "background_receivers=all_outputs")
+    outcome = run_on_sim(find_test(BACKGROUND), topology, (64,), *asked, *loads, "settle_ms=1")[1]
+    row = dict(outcome.tables[0].rows[0])
+    assert (row["avg_error_us"] is None, str(row.get("queues")).partition(",")[0]) == (
+        fills,
+        "filling" if fills else "None",
+    )
+    if fills:
+        assert row["fifo_us_avg"] == pytest.approx(19 / 2 * 336, abs=20)

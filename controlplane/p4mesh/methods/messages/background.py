@@ -124,7 +124,7 @@ class MessageBackground(MethodOf[MessageRows]):
         spec = options.message_trial(
             parameters, f"{self.name} {size} B {number_text(load_pct)} %", (measured, background)
         )
-        return replace(spec, duration_ns=length_ns - before_ns, watch_losses=True)
+        return replace(spec, duration_ns=length_ns - before_ns, watch_queues=True)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
         """The times of messages at each load."""
