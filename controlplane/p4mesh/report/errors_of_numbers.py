@@ -163,12 +163,18 @@ def _share(table: Table, row: Mapping[str, Cell], column: Column) -> float:
 
 
 def _of_share(value: float, row: Mapping[str, Cell], column: Column) -> tuple[float, float]:
-    """How far a share of some frames may be from that of a long trial, with 95 % confidence; 0 if it is of none."""
+    """How far a share of some frames may be from that of a long trial, with 95 % confidence; 0 if it is of none.
+
+    Limits in the row know what chance does not: late frames that may be copies, and those of a transient.
+    """
+    low, high = (row.get(limit.key) for limit in (fields.LOSS_LOW_PCT, fields.LOSS_HIGH_PCT))
+    if column.key == fields.LOSS_PCT.key and low is not None and high is not None:
+        return value - number(low), number(high) - value
     # Copies of a frame may be lost together.
     keys = (quantity_of(column.key).share_of, fields.TX_FRAMES.key)
     frames = min((round(number(row[key])) for key in keys if row.get(key)), default=0)
     if not frames:
         return 0.0, 0.0
     whole = _PCT if column.unit.startswith("%") else 1
-    low, high = loss_interval(round(value / whole * frames), frames)
-    return value - whole * low, whole * high - value
+    least, most = loss_interval(round(value / whole * frames), frames)
+    return value - whole * least, whole * most - value

@@ -429,6 +429,17 @@ def test_copies_that_take_the_place_of_frames_make_the_loss_a_range() -> None:
     assert row["loss_pct"] > row["loss_low_pct"]
 
 
+def test_copies_that_come_late_are_in_the_error_of_rates() -> None:
+    """2 % are lost and as many repeated; where half of the frames wait for 84 others, nothing tells late copies."""
+    faulty = node("dut", "loss_ppb: 20000000", "impairments: {duplicate_ppb: 20000000}", ports=2)
+    slow = node("slow", "impairments: {reorder_ppb: 500000000, reorder_delay_ns: 100000}", ports=2)
+    links = [("tester:1", "dut:1"), ("dut:2", "slow:1"), ("slow:2", "tester:2")]
+    topology = parsed(network(faulty, slow, links=links, ports=2, seed=3))
+    row = first_row(FullyMeshed(), topology, 128, "parts=forwarding", "sweep_start_pct=100", "sweep_end_pct=100")
+    true_fps = 0.98 * 2 * float(max_rate_fps(128, 10**9))
+    assert abs(row["mfr_fps"] - true_fps) <= row["mfr_error_fps"]
+
+
 def test_flooded_frames_that_congest_a_port_are_a_finding() -> None:
     """Trunks take no frame without a tag, so that their addresses are never known, and every frame comes to all."""
     ports = [f"{{port: {n}, mode: {'{access: 100}' if n < 3 else '{trunk: {vids: [100]}}'}}}" for n in (1, 2, 3, 4)]

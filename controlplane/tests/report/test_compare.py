@@ -291,6 +291,11 @@ def test_a_share_of_frames_has_the_interval_of_its_count_unless_a_column_tells_i
     assert (found.below, found.above) == pytest.approx((0.0008235, 0.0046426), abs=1e-7)
     assert errors.bounds_of(table, {**row, "loss_error_pct": 0.25}, fields.LOSS_PCT) == Bounds(0.25, 0.25)
     assert errors.bounds_of(table, {"loss_pct": 0.1}, fields.LOSS_PCT) == Bounds(0, 0)
+    # Late frames that may be copies, and those of a transient, are in the limits of the table.
+    limits: dict[str, Cell] = {"loss_low_pct": 0.0, "loss_high_pct": 50.5}
+    assert errors.bounds_of(table, {**row, "loss_pct": 50.0, **limits}, fields.LOSS_PCT) == Bounds(50, 0.5)
+    found = errors.bounds_of(table, {**row, **limits}, fields.LOSS_RATIO)
+    assert found.above == pytest.approx(0.0046426, abs=1e-7)
     # No share, whatever stands beside it; a latency below 0 is no further from that of a long trial than others.
     assert errors.bounds_of(table, {**row, "lost_frames": 1, "avg_us": -5.0}, fields.LOST_FRAMES) == Bounds(0, 0)
     assert errors.bounds_of(table, {**row, "lost_frames": 1, "avg_us": -5.0}, DELAY) == Bounds(0, 0)

@@ -32,8 +32,8 @@ class RateMetrics:
     """FR: correct frames received per second of transmission, without late ones."""
     forwarding_error_fps: Fraction
     """Error of FR: the output of each port that receives may have begun or ended within a frame, a transient may not
-    have been seen to its end, losses that no full queue explains are a sample (95 % confidence), and a queue may have
-    held frames that a longer trial loses."""
+    have been seen to its end, losses that no full queue explains are a sample (95 % confidence), frames that came late
+    may be copies, and a queue may have held frames that a longer trial loses."""
     forwarding_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
@@ -59,8 +59,8 @@ def early_frames(result: TrialResult) -> int:
 
 
 def hidden_frames(result: TrialResult) -> int:
-    """Frames by which those of a trial of any length may differ, as a transient is not seen to the frame."""
-    return 0 if result.transient is None else result.transient.hidden_frames
+    """Frames that a rate may count wrongly: of a transient that is not seen to the frame, and late copies."""
+    return result.doubtful_frames + (0 if result.transient is None else result.transient.hidden_frames)
 
 
 def uneven_frames(result: TrialResult) -> int:

@@ -175,5 +175,7 @@ def deviations(parameters: ParameterSet, sizes: Sequence[FrameSize], line_rate_b
         )
     elif duration and factor > 1:
         # A sentence of its own: other tests of a suite have the one before it as well, and it is shown once.
-        confirmed = f"Confirming trials take {factor} times as long as those of the search."
+        longer = ", and longer at loads so low that fewer frames would be sent than at the highest one"
+        scaled = longer if parameters.is_word("duration_ms") else ""
+        confirmed = f"Confirming trials take {factor} times as long as those of the search{scaled}."
     return tuple(text for text in (duration, confirmed) if text)

@@ -186,6 +186,9 @@ def test_rates_are_without_a_transient_and_their_error_is_that_of_the_steady_par
     rates = rate_metrics(spec, result, GIGABIT)
     assert (rates.forwarding_fps, rates.early_frames, rates.forwarding_error_fps) == (950, 30, 11 / Fraction(3, 4))
     assert rates.loss_pct == 3
+    # Six frames that may be copies, which are counted once.
+    doubted = rate_metrics(spec, replace(result, doubtful_frames=6), GIGABIT)
+    assert (doubted.forwarding_fps, doubted.forwarding_error_fps) == (950, 17 / Fraction(3, 4))
     # In half of the time all rates are twice as large, and an output without frames adds no error.
     fast = replace(result, ports=(*result.ports, PortCounts(3)))
     assert rate_metrics(

@@ -231,7 +231,11 @@ def test_tests_of_a_suite_say_in_the_same_words_that_trials_are_short() -> None:
     _, searched = run(Throughput(), FakeMeasurer(wire), 64)
     _, swept = run(FrameLoss(), FakeMeasurer(wire), 64)
     assert searched.deviations[0] == swept.deviations[0], "the page of the suite shows it once"
-    assert searched.deviations[1:] == ("Confirming trials take 2 times as long as those of the search.",)
+    words = "Confirming trials take 2 times as long as those of the search"
+    low = ", and longer at loads so low that fewer frames would be sent than at the highest one"
+    assert searched.deviations[1:] == (f"{words}{low}.",)
+    _, timed = run(Throughput(), FakeMeasurer(wire), 64, "duration_ms=100")
+    assert timed.deviations[1:] == (f"{words}.",), "all trials are as long as was asked for"
 
 
 def test_latency_as_the_rfc_wants_it_departs_from_nothing() -> None:
