@@ -21,7 +21,7 @@ from p4mesh.verdict import Verdict
 _NO_TIMEOUT_S = 1e9
 _PPM_PER_PCT = 10_000
 _NEARLY = 1 - Fraction(1, 10**6)
-"""Of the only load of a search: the library wants two of them."""
+"""Share of the only load of a search that stands for a lower one: the library wants two."""
 _PRECEDING_TARGETS = 2
 """Coarser targets in front of each goal, with wider bounds and shorter trials."""
 
