@@ -15,6 +15,8 @@ from p4mesh.trial.result import TrialResult
 
 TRANSIENT = "transient"
 """State of queues: frames were lost, and a trial that is too short does not tell how many a longer one loses."""
+FRAMES_LOST = "frames lost"
+"""State of queues: none grew, as what one could not hold was lost."""
 NOT_JUDGED = "not judged"
 """State of queues that were not watched, as latencies of such traffic grow and fall without them."""
 TOO_SHORT = "the trial is too short to tell whether a queue fills"
@@ -61,7 +63,8 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
     if not is_settled(result):
         return QueueCells(queues=TRANSIENT, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     if trend.trend is not Trend.FILLING:
-        return QueueCells(queues=trend.trend.value, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
+        state = FRAMES_LOST if trend.trend is Trend.STEADY and result.lost_frames else trend.trend.value
+        return QueueCells(queues=state, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     return QueueCells(
         queues=trend.trend.value,
         excess_ppm=trend.excess_ppm,
@@ -78,7 +81,7 @@ def queue_text(results: Sequence[TrialResult]) -> str | None:
     if not all(map(is_settled, results)):
         return TRANSIENT
     if any(result.lost_frames for result in results):
-        return "frames lost"
+        return FRAMES_LOST
     for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY):
         found = [trend.excess_ppm for trend in trends if trend.trend is kind]
         if found:

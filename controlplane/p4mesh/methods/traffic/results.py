@@ -24,7 +24,7 @@ from p4mesh.methods.results.metrics import (
     missed_error_pct,
     uneven_frames,
 )
-from p4mesh.methods.results.queues import NOT_JUDGED, TRANSIENT
+from p4mesh.methods.results.queues import FRAMES_LOST, NOT_JUDGED, TRANSIENT
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
@@ -473,7 +473,7 @@ def _bucket_loss_ratio(counts: Counts, senders: int, result: TrialResult) -> flo
 def _queues(found: Sequence[Found], result: TrialResult) -> str:
     trend = result.queues
     if any(one.flow.lost_frames for one in found):
-        return "frames lost" if is_settled(result) else TRANSIENT
+        return FRAMES_LOST if is_settled(result) else TRANSIENT
     if trend is None:
         return NOT_JUDGED
     if _fills(found, result):

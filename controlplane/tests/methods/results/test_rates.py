@@ -316,6 +316,11 @@ def test_a_trial_that_ends_in_a_transient_tells_nothing_of_its_queues() -> None:
     assert queue_text([ended, SOME]) == "transient"
 
 
+def test_queues_that_do_not_grow_because_frames_are_lost_are_not_steady() -> None:
+    found = [queue_cells(replace(SOME, queues=trend, lost_frames=1)) for trend in (STEADY, UNCLEAR, FILLING)]
+    assert [cells and cells.queues for cells in found] == ["frames lost", "too short to tell", "filling"]
+
+
 def test_one_port_is_no_ports() -> None:
     found = queue_cells(replace(SOME, queues=replace(FILLING, rx_ports=(3,))))
     assert found is not None and "the queue to port 3;" in found.sentence
