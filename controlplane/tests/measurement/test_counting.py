@@ -155,6 +155,17 @@ def test_pause_frames_are_those_that_the_program_or_the_mac_has_counted_whicheve
     assert {port.port: port.pause_frames for port in counts.ports} == {1: 7, 2: 0, 3: 5, 4: 2}
 
 
+def test_spacing_and_departures_of_the_controller_are_nanoseconds_where_they_are_known() -> None:
+    """Ticks of 4 ps; the MAC of port 1 keeps departures itself."""
+    plan = planned(MESH)
+    macs = {1: MacCounts(last_departure_ns=777), 2: MacCounts()}
+    columns = {"spacing_min_inverted": {2: ALL_ONES - 168_000}, "controller_departure": {1: 5, 2: 250_499, 3: 250_500}}
+    counts = count(plan, replace(forged(plan, {}, **columns), macs=macs), 4)
+    assert [(port.min_spacing_ns, port.controller_tx_ns) for port in counts.ports] == [
+        (None, 777), (672, 1001), (None, 1002), (None, None),
+    ]  # fmt: skip
+
+
 def test_jitter_makes_frames_late_that_no_queue_has_held_back() -> None:
     """501 frames arrive within twice the 500 intervals of their departures, at two ports; one of them has jitter."""
     streams = [Stream(f"to_{port}", 64, Fraction(1_000_000), 501, Pairs(), (1,), (port,)) for port in (2, 3)]

@@ -132,6 +132,30 @@ def test_times_of_routes_by_hand(
     assert [finding in text for text in outcome.findings] == [True] * bool(finding)
 
 
+def test_the_resolution_of_an_announcement_contains_what_is_lost_behind_the_first_frame() -> None:
+    """Frame 150 of 900 came first, 0.6 ms after it left; 100 of the 750 behind were lost: 0.13^2 is below 5 %."""
+    counts = {"rx_frames": 650, "first_tx_ns": 5 * MS, "first_rx_ns": 155 * MS + 600_000}
+    slow = {**counts, "latency": LatencyStats(1, 600_000.0, 600_000.0, 600_000.0)}
+    fast = {**counts, "first_rx_ns": 155 * MS, "latency": None}
+    test = find_test("convergence.announcement")
+    bed = make_bed(announces_routes=True)
+    _, outcome = run_unit(test, bed, Counted(slow, fast), 128, "networks=1", "time_limit_ms=800")
+    found = [(route["time_ms"], route["resolution_ms"]) for route in outcome.tables[1].rows]
+    assert found == [(150, 102), (150, 102)]
+
+
+def test_a_trial_without_counts_has_the_resolution_of_its_rate() -> None:
+    class Broken(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec, note), flows=(), status=Verdict.ABORT, reason="no link")
+
+    test, bed = find_test("convergence.withdrawal"), make_bed(announces_routes=True)
+    _, outcome = run_unit(test, bed, Broken(lossless), 128, "stream_fps=500")
+    (row,) = outcome.tables[0].rows
+    assert (row["resolution_ms"], row["routes"], row["state"], row.get("average_ms")) == (2, 0, "ABORT", None)
+    assert outcome.findings == ("128 B, trial 1: no link",)
+
+
 @pytest.mark.parametrize("lost_share", [0, 0.01, 0.2])
 @pytest.mark.parametrize(
     ("change", "gone"), [("announcement", (0, 150)), ("withdrawal", (150, 900)), ("flap", (120, 650))]
@@ -291,6 +315,11 @@ def test_times_that_show_nothing_are_refused(change: str, settings: tuple[str, .
     test = find_test(f"convergence.{change}")
     with pytest.raises(ParameterError, match=message):
         test.check(bed_of(shipped(ROUTER)), resolve(test.name, test.parameters, settings))
+
+
+def test_a_frame_before_the_change_and_one_after_it_are_enough() -> None:
+    test, settings = find_test("convergence.withdrawal"), ("stream_fps=100", "traffic_first_ms=10", "time_limit_ms=10")
+    test.check(make_bed(announces_routes=True), resolve(test.name, test.parameters, settings))
 
 
 def test_stations_that_do_not_speak_bgp_change_nothing() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +25,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
+from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
 from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
 from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES, floors, spread
@@ -595,6 +597,73 @@ def test_results_above_which_nothing_was_tried_are_told_by_their_bases() -> None
         "64 B, base 2: >= 100 addresses; no more was tried",
         "64 B, bases 1, 3: >= 2,048 addresses; no more was tried",
     ]
+
+
+HUNDRED_AT_30 = Iteration(
+    search="capacity",
+    frame_size_bytes=64,
+    repetition=1,
+    addresses=100,
+    learning_rate_fps=30.0,
+    learning_tx_frames=100,
+    test_tx_frames=100,
+    test_flood_frames=0,
+    learning_rx_frames=100,
+    learning_flood_frames=0,
+    monitor_flood_frames=0,
+    held_addresses=100,
+    verdict=Verdict.PASS,
+    reason="",
+)
+FLOODED = {"verdict": Verdict.FAIL, "held_addresses": 40, "monitor_flood_frames": 60}
+NONE = {"verdict": Verdict.FAIL, "held_addresses": 0}
+LOSING = {"verdict": Verdict.FAIL, "lost_frames": 7, "addresses": 200}
+NOWHERE: dict[str, Any] = {"verdict": Verdict.FAIL, "held_addresses": 0, "learning_rx_frames": 0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ([{}], []),
+        (
+            [{**NONE, "addresses": 200, "monitor_flood_frames": 200}, FLOODED],
+            ["64 B, base 1: 40 of 100 addresses at 30 frames/s were held, the least that was tried: .*takes 3.333 s"],
+        ),
+        ([{"addresses": 50}, FLOODED], []),
+        ([{"verdict": Verdict.FAIL, "held_addresses": 99}], []),
+        # One that held some before, and two that held none.
+        ([{}, {**NONE, "addresses": 80}, {**NONE, "addresses": 70}], ["none of 80 addresses was held, after 100 were"]),
+        # The least rate with its least number is the example.
+        (
+            [{**LOSING, "learning_rate_fps": 40.0}, LOSING, {**LOSING, "addresses": 300}, {"lost_frames": 1}],
+            ["64 B: 3 of 4 iterations failed in which frames were lost, such as 7 with 200 addresses at 30 frames/s"],
+        ),
+        ([NOWHERE, NOWHERE], ["64 B, base 1: frames to 100 addresses came to no port"]),
+        ([{**NOWHERE, "test_flood_frames": 1}], []),
+        ([{**NOWHERE, "learning_flood_frames": 1}], []),
+        ([{**NOWHERE, "test_tx_frames": 0}], []),
+        ([{"verdict": Verdict.INVALID, "reason": "no link"}], ["64 B, 100 addresses at 30 frames/s: no link"]),
+    ],
+)
+def test_findings_of_iterations_by_hand(changes: list[dict[str, Any]], told: list[str]) -> None:
+    """All are of one search, in this order."""
+    found = findings_of(changes)
+    assert [bool(re.search(text, line)) for text, line in zip(told, found, strict=True)] == [True] * len(told)
+
+
+def findings_of(changes: Sequence[dict[str, Any]], *settings: str) -> list[str]:
+    rows = tuple(replace(HUNDRED_AT_30, **change) for change in changes)
+    unit = AddressUnit(frame_size_bytes=64, repetition=1, searches=(replace(searched(None, None), rows=rows),))
+    test = find_test("rfc2889.address_caching")
+    return list(all_findings([unit], rows, resolve(test.name, test.parameters, settings)))
+
+
+def test_addresses_are_old_when_learning_takes_as_long_as_they_are_kept() -> None:
+    said = "64 B: 60 addresses at 30 frames/s take 2 s to learn, longer than aging_s=2: "
+    (found,) = findings_of([{"addresses": 60}] * 2, "aging_s=2")
+    assert found.startswith(said)
+    assert " take 3.333 s to learn" in findings_of([{}], "aging_s=2")[0]
+    assert findings_of([{"addresses": 59}], "aging_s=2") == []
 
 
 class Dropping(MemoryMeasurer):

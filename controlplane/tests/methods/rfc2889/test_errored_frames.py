@@ -62,6 +62,15 @@ def test_each_class_takes_a_third_of_the_load() -> None:
     assert len(shares) == 1 and sum(shares) * 3 == 10**9
 
 
+def test_frames_with_a_bad_fcs_take_half_of_the_load_of_a_trial_of_their_own() -> None:
+    """Of 50 % of 1 Gbit/s; only counts of each flow tell the classes apart."""
+    _, _, measurer = run(filtering, "sweep_start_pct=50", "sweep_end_pct=50", ports=bed(bad_fcs=True))
+    spec = measurer.specs[-1]
+    found = {one.name: (l1_rate_bps(one.rate_fps, one.frame_size_bytes), one.bad_fcs) for one in spec.streams}
+    assert found == {"valid": (250_000_000, False), "bad_fcs": (250_000_000, True)}
+    assert all(one.per_flow and one.watch_losses for one in measurer.specs)
+
+
 def test_a_device_that_filters_passes() -> None:
     result, outcome, _ = run(filtering)
     assert outcome.state is Verdict.PASS
@@ -258,13 +267,13 @@ def test_sizes_between_two_are_evenly_spread(sizes: tuple[int, int], count: int,
         (("duration_ms=30000",), 60),  # every 0.5 s
         (("duration_ms=30000", "bad_fcs_interval_ms=200"), 150),
         (("duration_ms=100", "bad_fcs_interval_ms=500"), 1),
-        (("scaled_frames=600",), 9),  # 100 places at a sixth of 600: every tenth, the last one not within the trial
+        (("scaled_frames=600",), 10),  # every tenth of 100 places, a sixth of 600
     ],
 )
 def test_an_fcs_error_is_injected_at_an_interval(settings: tuple[str, ...], frames: int) -> None:
     row, _, spec = xena(filtering, *settings)
     (stream,) = of_class(spec, "bad_fcs")
-    assert stream.bad_fcs and stream.frame_count == row["bad_fcs_tx_frames"] == pytest.approx(frames, abs=1)
+    assert stream.bad_fcs and stream.frame_count == row["bad_fcs_tx_frames"] == frames
     assert (row["bad_fcs_rx_frames"], row["bad_fcs_handling"]) == (0, "filtered")
 
 

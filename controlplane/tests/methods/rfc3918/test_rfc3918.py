@@ -462,7 +462,63 @@ def test_join_delays_are_known_to_the_distance_of_two_frames(protocol: str, meth
         assert spec.memberships is not None
         before = [port for part in spec.memberships.at_start() for port in part.receivers]
         assert before == ([] if method == "A" else [4]), "the state of the forwarding table before"
-        assert spec.memberships.robustness == 1
+        assert (spec.memberships.robustness, spec.memberships.verify) == (1, True)
+        assert [part.count for part in spec.memberships.groups] == [1]
+    assert "to the first bit of the first frame of the group" in outcome.tables[0].note
+
+
+REPORT_NS = serialization_ns(report_bytes(Version.IGMPV3), GIGABIT)
+THOUSAND_FPS = ("stream_fps=1000", "traffic_first_ms=100", "delay_limit_ms=199", "joins_per_s=1000")
+"""300 frames where one port joins or leaves."""
+
+
+@pytest.mark.parametrize(
+    ("counts", "stamp_ns", "delay_us", "apart"),
+    [
+        # Of the 150 frames behind the first one that came half are lost: 0.5^5 is the first power below 5 %.
+        ({"rx_frames": 80, "duplicate_frames": 5}, 100_000_000, 55_002 - float(REPORT_NS) / 1000, 5),
+        # One and its copies came: ln(0.05) / ln(149 / 150) is 447.9.
+        ({"rx_frames": 4, "duplicate_frames": 3}, 100_000_000, 55_002 - float(REPORT_NS) / 1000, 448),
+        ({"rx_frames": 1, "first_rx_ns": 304_002_000}, 100_000_000, 204_002 - float(REPORT_NS) / 1000, 1),
+        ({"rx_frames": 0}, 100_000_000, None, 1),
+        ({"rx_frames": 150}, 155_002_000 - int(REPORT_NS), 0, 1),
+        ({"rx_frames": 150}, None, None, 1),
+    ],
+)
+def test_join_delays_by_hand(counts: dict[str, int], stamp_ns: int | None, delay_us: float | None, apart: int) -> None:
+    """300 frames at 1,000 frames/s, the first at 5 ms; number 150 is the first to come, after 2 us."""
+
+    def change(spec: TrialSpec, flows: Flows) -> TrialResult:
+        for key, flow in flows.items():
+            flows[key] = replace(flow, **{"first_tx_ns": 5_000_000, "first_rx_ns": 155_002_000, **counts})  # type: ignore[arg-type]
+        return replace(FakeMeasurer().measure(spec), ports=(PortCounts(2, controller_tx_ns=stamp_ns),))
+
+    outcome, (spec,) = run("rfc3918.join_delay", GroupMeasurer(change), *THOUSAND_FPS, on=make_bed(2))
+    (row,) = rows(outcome, "delay")
+    assert spec.streams[0].frame_count == 300
+    assert (row["delay_us"], row["resolution_us"]) == (pytest.approx(delay_us), 1000 * apart)
+    assert outcome.state is (
+        Verdict.INVALID if stamp_ns is None else Verdict.FAIL if delay_us is None else Verdict.PASS
+    )
+
+
+def test_frames_lost_before_the_last_one_that_came_widen_the_resolution_of_a_leave_delay() -> None:
+    """Half of the 200 frames up to the last one that came are lost, so the last of five in a row may have been."""
+
+    def change(spec: TrialSpec, flows: Flows) -> TrialResult:
+        for key, flow in flows.items():
+            flows[key] = replace(flow, rx_frames=100, tail_lost_frames=flow.tx_frames - 200, last_rx_ns=204_002_000)
+        ports = tuple(PortCounts(port, controller_tx_ns=150_000_000) for port in (2, 3, 4))
+        return replace(FakeMeasurer().measure(spec), ports=ports)
+
+    for together, ports in ((1, [(2,), (3,), (4,)]), (2, [(2, 3), (4,)])):
+        outcome, specs = run("rfc3918.leave_delay", GroupMeasurer(change), *THOUSAND_FPS, f"ports_together={together}")
+        assert [
+            spec.memberships.change.ports for spec in specs if spec.memberships and spec.memberships.change
+        ] == ports
+        delay_ns = 54_002_000 + serialization_ns(128, GIGABIT) - REPORT_NS
+        found = [(row["delay_us"], row["resolution_us"]) for row in rows(outcome, "delay")]
+        assert found == [(pytest.approx(float(delay_ns) / 1000), 5000)] * 3
 
 
 def test_the_resolution_of_a_delay_contains_frames_that_are_lost_by_chance() -> None:
@@ -488,6 +544,7 @@ def test_leave_delays_end_with_the_last_frame() -> None:
     )
     found = rows(outcome, "delay")
     assert (outcome.state, [row["port"] for row in found]) == (Verdict.PASS, [2, 3, 4])
+    assert "to the last bit of the last frame of the group" in outcome.tables[0].note
     # Frames leave at multiples of 50 us, and so does the group change; the report's last bit is 321 ns and its own
     # length later. The delay ends with the last bit of the last frame that came before the device stopped.
     report_ns = 321 + serialization_ns(report_bytes(Version.IGMPV3), GIGABIT)
@@ -686,6 +743,10 @@ def test_the_row_of_a_trial_counts_each_copy_once() -> None:
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
     with pytest.raises(TopologyError, match=r"rfc3918.burdened_latency needs at least 4 tester ports"):
         run("rfc3918.burdened_latency", GroupMeasurer(), on=make_bed(3))
+    for asked, ports in (("join_method=A", 2), ("join_method=B", 3)):
+        run("rfc3918.join_delay", GroupMeasurer(delayed(Version.IGMPV3, 1000)), asked, on=make_bed(ports))
+        with pytest.raises(TopologyError, match=f"rfc3918.join_delay needs at least {ports} tester ports"):
+            run("rfc3918.join_delay", GroupMeasurer(), asked, on=make_bed(ports - 1))
     with pytest.raises(UnsupportedError, match=r"rfc3918.join_delay is not supported on tofino"):
         run(
             "rfc3918.join_delay",

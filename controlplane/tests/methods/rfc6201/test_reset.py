@@ -91,6 +91,8 @@ def test_frame_loss_over_rate_and_the_stamps_around_the_gap(lost: int) -> None:
 
 
 def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
+    """Stamps are up to two intervals too much: one lost frame elsewhere, or two, are no reason."""
+    assert [run(Interrupted(1000, elsewhere=lost), RATE_PCT)[0].method for lost in (2, 3)] == [FRAME_LOSS, TIME_STAMPS]
     measurer = Interrupted(1000, elsewhere=50)
     row, _ = run(measurer, RATE_PCT)
     interval = interval_ms(measurer.specs[-1])
@@ -107,6 +109,10 @@ def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
         # The last gap is that of the outage, and so it is if two frames waited inside of it.
         (1, 0, 102, 1, True),
         (0, 2, 102, 1, True),
+        (1, 3, 101.997, 1, False),
+        # More were lost behind the outage than its gap has frames.
+        (1, -5, 102, 1, True),
+        (3, 0, 102, 1, True),
         # Nothing was lost before, and something behind: up to three in as many frames.
         (0, 1900, 102, 3 * 1.9, False),
         # Chance takes more than there is.
@@ -121,10 +127,12 @@ def test_frames_lost_by_chance_are_no_part_of_an_outage(
     stream = Stream("pairs", 64, Fraction(1000), before + gap + 5, Pairs(), (1,), (2,))
     frames = (stream.frame_count, lost_before + 102, 0)
     outage = Outage("pairs", 1, 2, *frames, before * ms, (before + gap) * ms, before, lost_before)
-    spec = TrialSpec("reset", (stream,), 3000 * ms)
+    other = replace(stream, rate_fps=Fraction(500), rx_ports=(3,))
+    spec = TrialSpec("reset", (other, stream), 3000 * ms)
     found = reset_time(spec, replace(Interrupted(0).measure(spec), outages=(outage,)))
     assert (float(found.loss_ns / ms), float(found.error_ns / ms)) == pytest.approx((lost, error))
     assert found.stamps_ns == (gap * ms if stamped else None)
+    assert found.method == (TIME_STAMPS if between < 0 else FRAME_LOSS)
 
 
 @pytest.mark.parametrize("fault", ["loss_ppb: 10000000", "impairments: {corrupt_ppb: 10000000}"])
@@ -259,7 +267,7 @@ def test_the_time_without_power_is_subtracted() -> None:
     measurer = Interrupted(40_000)
     row, outcome = run(measurer, RATE_PCT, "reset_type=power", "power_off_s=0.05")
     interruption = measurer.specs[-1].interruption
-    assert interruption is not None and interruption.off_ns == 50_000_000
+    assert interruption is not None and (interruption.device, interruption.off_ns) == ("dut", 50_000_000)
     assert row.loss_ms_avg == pytest.approx(40_000 * interval_ms(measurer.specs[-1]) - 50)
     assert any("subtracted" in text for text in outcome.deviations)
 
@@ -294,12 +302,35 @@ def test_a_router_gets_time_to_find_its_neighbours_and_the_report_says_so() -> N
     assert any("static neighbours" in text for text in outcome.deviations)
 
 
+def test_looks_at_receivers_are_four_frames_apart_or_more() -> None:
+    """At 0.01 % of 1 Gbit/s a frame of 64 bytes leaves every 6.72 ms."""
+    looks = []
+    for sample_ms in (1, 30):
+        run(measurer := Interrupted(1), "load_pct=0.01", f"sample_ms={sample_ms}", "before_ms=100", "after_ms=100")
+        interruption = measurer.specs[-1].interruption
+        assert interruption is not None
+        looks.append(interruption.sample_ns)
+    assert looks == [4 * 6_720_000, 30_000_000]
+
+
+@pytest.mark.parametrize(
+    ("settings", "more_s"), [((), 0), (("routed=true",), 0), (("routed=true", "advertised_networks=2"), 7)]
+)
+def test_routes_are_learned_again_where_frames_use_them(settings: tuple[str, ...], more_s: int) -> None:
+    plain, announcing = Interrupted(10), Interrupted(10)
+    run(plain, RATE_PCT, *settings[:1])
+    run(announcing, RATE_PCT, *settings, bed=replace(BED, announces_routes=True, routes_back_s=7.0))
+    assert announcing.specs[-1].duration_ns - plain.specs[-1].duration_ns == more_s * 10**9
+
+
 def test_a_command_resets_what_is_not_simulated() -> None:
     measurer = Interrupted(10)
-    run(measurer, RATE_PCT, "reset_cmd=ssh dut reload", "hook_timeout_s=5", bed=replace(BED, reset_times_s=()))
+    asked = ("reset_cmd=ssh dut reload", "hook_timeout_s=5", "reset_type=power", "power_off_s=2")
+    run(measurer, RATE_PCT, *asked, bed=replace(BED, reset_times_s=()))
     interruption = measurer.specs[-1].interruption
     assert interruption is not None and interruption.hook is not None
     assert (interruption.hook.command, interruption.hook.timeout_ns) == ("ssh dut reload", 5 * 10**9)
+    assert (interruption.device, interruption.off_ns) == ("", 0)
     assert measurer.specs[-1].duration_ns > 60 * 10**9
 
 
