@@ -508,6 +508,9 @@ def test_inputs_share_the_load_of_the_output_by_hand() -> None:
     assert len(starts) == 3 and all(0 <= start < 4 * 1680 for each in starts for start in each)
     assert all(spec.watch_queues and spec.per_flow for spec in specs)
     assert specs[0].duration_ns == 28 * 1680
+    for frames, burst in ((1, None), (2, Burst(2))):
+        least = trials_of(make_bed(4), f"message_frames={frames}", "messages=1", "receiver=2")[0].streams[0]
+        assert (least.frame_count, least.burst) == (frames, burst)
     some = trials_of(make_bed(5), *settings, "inputs=2", "phases=in_step")
     assert [spec.streams[0].tx_ports for spec in some] == [(1, 3)] * 2, "in step, one trial of a load is like another"
     assert some[1].streams[0].rate_fps == Fraction(NS_PER_S, 672) and not some[0].streams[0].start_offset_ns

@@ -93,17 +93,21 @@ def test_numbers_that_do_not_vary_are_exact_and_one_measurement_says_nothing() -
     assert found.difference == pytest.approx(0.001)
     (found,) = differences([measured("a", [10.0]), measured("b", [10.0])])
     assert found.sign is Sign.SAME
+    first = measured("a", [10.0])
+    whole = Table("whole", "Whole run", (DELAY,), ({DELAY.key: 1.0},), keys=())
+    first = replace(first, outcome=replace(first.outcome, tables=(whole, *first.outcome.tables)))
+    assert len(list(differences([first, first]))) == 1, "a table without keys has no rows to compare"
     (found,) = differences([measured("a", [10.0]), measured("b", [12.0])])
     assert (found.sign, found.judgement) == (Sign.UNKNOWN, "")
     assert found.relative_pct == pytest.approx(20)
 
 
 def test_repetitions_of_one_run_may_vary_and_those_of_the_other_not() -> None:
-    """Means of 11 and 20; of one value that comes again it is that value, to the last digit."""
-    varying, constant = measured("a", [10.0, 10.0, 13.0]), measured("b", [20.1] * 3)
+    """Means of 11 and 21.4; of one value that comes again it is that value, to the last digit."""
+    varying, constant = measured("a", [10.0, 10.0, 13.0]), measured("b", [21.4] * 3)
     for first, second in ((varying, constant), (constant, varying)):
         (found,) = differences([first, second])
-        assert {found.reference, found.value} == {11.0, 20.1}
+        assert {found.reference, found.value} == {11.0, 21.4}
         assert found.low is not None and found.high is not None and found.low < found.difference < found.high
 
 
@@ -354,11 +358,11 @@ def test_values_of_settings_are_written_as_elsewhere() -> None:
         topology = {"name": "x", "text": f"nodes: [{{latency_ns: {1000 * ports}}}]"}
         return measured("a", [1.0], parameters=[cap], ports=beds, topology=topology)
 
-    assert dict(configuration_differences([having("none", 2), having("10000", 4)])) | {"topology file": ()} == {
+    assert dict(configuration_differences([having("none", 2), having("10000.5", 4)])) | {"topology file": ()} == {
         "topology file": (),
         "ports": ("1-2", "1-4"),
         "port rates (bit/s)": ("2,000,000", "4,000,000"),
-        "port_rate_cap_mbps": ("none", "10,000 Mbit/s"),
+        "port_rate_cap_mbps": ("none", "10,000.5 Mbit/s"),
         "topology.nodes[0].latency_ns": ("2,000", "4,000"),
     }
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support import destination_oracle as oracle
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.layers import Modifiable
+from p4mesh.layers import Modifiable, udp
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.plan import Limits, Plan, make_plan
+from p4mesh.traffic.arrivals import Poisson
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Pattern, Rotate
-from p4mesh.traffic.stream import FieldModifier, Progression, Stream
+from p4mesh.traffic.stream import FieldModifier, Progression, Stream, ValueList
 
 RATES = dict.fromkeys(range(1, 300), 10**9)
 LIMITS = Limits.of(load_contract(), 1000, LoopModel(10**11, 500_000), "sim")
@@ -137,3 +140,95 @@ def test_more_fields_that_change_than_the_program_has_modifiers_are_refused_with
     assert caught.value.hint == "the program has 2"
     with pytest.raises(ParameterError, match="has 5 field modifiers"):
         plan_of(Pairs(), (1,), (2,), modifiers=tuple(modifiers[:5]))
+
+
+def test_frames_of_other_streams_hold_up_a_transmitter_for_their_time_on_the_line() -> None:
+    """64 bytes take 672 ns of 1 Gbit/s and 128 bytes 1,184 ns; each time is rounded up by a picosecond."""
+    plain = Stream("a", 64, Fraction(1000), 10, Pairs(), (1, 2), (3, 4))
+    longer = Stream("b", 128, Fraction(1000), 10, Pairs(), (1,), (3,))
+    turns = replace(longer, name="c", sizes_in_turn_bytes=(64, 128))
+    held_up = {
+        (plan.stream.name, each.port): each.contention_ps
+        for plan in make_plan((plain, longer, turns), LIMITS, RATES).streams
+        for each in plan.transmitters
+    }
+    # Sizes in turn may be out of step with their own frames, too.
+    assert held_up == {
+        ("a", 1): 2 * 1_184_001,
+        ("a", 2): 0,
+        ("b", 1): 672_001 + 1_184_001,
+        ("c", 1): 672_001 + 2 * 1_184_001,
+    }
+
+
+@pytest.mark.parametrize(
+    ("streams", "offset_ns", "expected"),
+    [
+        # With a clock for each port its start is exact; with one for all it is a whole departure of 1 ms.
+        (2, 999_999, [(0, 0, 0), (0, 999_999, 0)]),
+        (2, 1_000_000, [(0, 0, 0), (1, 0, 0)]),
+        (1, 3_400_000, [(0, 0, 400_000), (3, 0, 400_000)]),
+        (1, 3_600_000, [(0, 0, 400_000), (4, 0, 400_000)]),
+    ],
+)
+def test_a_port_starts_when_it_was_asked_to_where_there_is_a_clock_for_it(
+    streams: int, offset_ns: int, expected: list[tuple[int, int, int]]
+) -> None:
+    """Departures left out, ticks of 1 ns behind these, and the error in ticks, of two ports."""
+    stream = Stream("s", 64, Fraction(1000), 10, FullMesh(), (1, 2), (1, 2), start_offset_ns=(0, offset_ns))
+    plan = make_plan((stream,), replace(LIMITS, streams=streams), RATES)
+    found = {
+        each.port: (each.skipped, part.start_offset_ticks, part.start_offset_error_ticks)
+        for part in plan.streams
+        for each in part.transmitters
+    }
+    assert [found[port] for port in (1, 2)] == expected
+
+
+def test_two_clocks_are_half_a_departure_apart() -> None:
+    """Starts at 0.4 and 0.6 ms are both taken for 0.5 ms; a stream without offsets begins at once."""
+    stream = Stream("s", 64, Fraction(1000), 10, Pairs(), (1, 2, 3), (4, 5, 6), start_offset_ns=(0, 400_000, 600_000))
+    plan = make_plan((stream,), replace(LIMITS, streams=2), RATES)
+    assert [(part.start_offset_ticks, part.start_offset_error_ticks) for part in plan.streams] == [
+        (0, 0),
+        (500_000, 100_000),
+    ]
+    both = make_plan((replace(stream, start_offset_ns=()), replace(stream, name="t")), LIMITS, RATES)
+    assert [(part.stream.name, part.start_offset_ticks) for part in both.streams] == [
+        ("s", 0),
+        ("t", 0),
+        ("t", 400_000),
+        ("t", 600_000),
+    ]
+    assert {part.start_offset_error_ticks for part in both.streams} == {0}
+
+
+def test_values_of_lists_stand_behind_each_other() -> None:
+    lists = [ValueList((5, 7)), ValueList((6,)), ValueList((8, 9))]
+    streams = [
+        Stream(name, 64, Fraction(1000), 10, Pairs(), (1,), (2,), modifiers=(FieldModifier(udp.SOURCE, values),))
+        for name, values in zip("abc", lists, strict=True)
+    ]
+    plan = make_plan(streams, LIMITS, RATES)
+    assert plan.value_lists[0] == (5, 7, 6, 8, 9)
+    assert [part.transmitters[0].lists for part in plan.streams] == [(0,), (2,), (3,)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "changes", "message"),
+    [
+        # A replication id is that of the copy which stays in the loop.
+        ({"transmitters": 3}, {}, "needs 3 transmitters, the program has 2"),
+        ({"transmitters": 4}, {}, ""),
+        ({"frame_sizes": 0}, {"sizes_in_turn_bytes": (64, 128)}, "stream 's' has frame sizes in turn"),
+        ({"frame_sizes": 1}, {"sizes_in_turn_bytes": (64, 128)}, "needs 2 frame sizes in turn, the program has 1"),
+        ({"frame_sizes": 0}, {}, ""),
+        ({"scheduled_gaps": 0}, {"arrivals": Poisson()}, "arrivals that are not evenly spaced"),
+        ({"any_headers": False}, {}, ""),
+        ({}, {"bad_fcs": True}, "frames with a bad FCS"),
+    ],
+)
+def test_what_a_program_lacks_is_named(limits: dict[str, Any], changes: dict[str, Any], message: str) -> None:
+    stream = replace(Stream("s", 128, Fraction(1000), 10, FullMesh(), (1, 2, 3), (1, 2, 3)), **changes)
+    with pytest.raises(UnsupportedError, match=message) if message else nullcontext():
+        make_plan((stream,), replace(LIMITS, **limits), RATES)

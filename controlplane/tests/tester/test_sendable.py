@@ -1,11 +1,13 @@
-"""Headers that no program of the tester sends are refused before a trial, with what is valid."""
+"""Headers and streams that no program of the tester sends are refused before a trial, with what is valid."""
 
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv6Address
+from typing import Any
 
 import pytest
 from support.networks import shipped
@@ -41,9 +43,12 @@ from p4mesh.layers.notation import frame_of_text
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.seed_layout import fields_of, require_field
 from p4mesh.tester.sendable import require_plain_headers, require_sendable
-from p4mesh.tester.stream_checks import check_stream
-from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import FieldModifier, Progression, PseudoRandom, Stream
+from p4mesh.tester.stream_checks import check_stream, require_frame_sizes, require_line_rates, require_stamps
+from p4mesh.topology.model import TesterPort
+from p4mesh.traffic.arrivals import Poisson
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.patterns import Multicast, Pairs
+from p4mesh.traffic.stream import Burst, FieldModifier, Progression, PseudoRandom, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
@@ -259,3 +264,118 @@ def test_frames_with_unusual_headers_are_measured() -> None:
     with open_measurer(shipped("back-to-back")) as measurer:
         result = measurer.measure(TrialSpec("unusual", (stream_of(frame),), 2_000_000, Learning(enabled=False)))
     assert (result.status, result.rx_frames, result.lost_frames) == (Verdict.MEASURED, 20, 0)
+
+
+def port(number: int = 1, **changes: Any) -> TesterPort:
+    return TesterPort(number, f"p{number}", 10**9, **changes)
+
+
+def sent(interval_ns: float | Fraction, count: int = 100, start_ns: int = 0, **changes: Any) -> Stream:
+    """Frames of 64 bytes, which take 672 ns of 1 Gbit/s with preamble and gap."""
+    made = Stream("s", 64, NS_PER_S / Fraction(interval_ns), count, Pairs(), (1,), (2,))
+    return replace(made, start_offset_ns=(start_ns,), **changes)
+
+
+@pytest.mark.parametrize(
+    ("streams", "on", "needed_pct"),
+    [
+        ([sent(1344), sent(1344)], port(), None),
+        ([sent(1344), sent(1120)], port(), "110"),
+        # 99 intervals of 1,120 ns lie between the first and the last frame.
+        ([sent(1120), sent(1120, start_ns=110_880)], port(), None),
+        ([sent(1120), sent(1120, start_ns=110_879)], port(), "120"),
+        ([sent(1120, 1), sent(1120, 1)], port(), "120"),
+        ([sent(672 / (1 + Fraction(1, 10**9)))], port(), None),
+        ([sent(671)], port(), "100.149"),
+        # The gap is twice as long: 96 bytes of 8 ns.
+        ([sent(768)], port(ifg_bits=192), None),
+        ([sent(767)], port(ifg_bits=192), "100.13"),
+        # The faster one of the nominal rate and the port's own is that of its line.
+        ([sent(672 / Fraction("1.0001"))], port(clock_offset_ppm=100.0), None),
+        ([sent(672)], port(clock_offset_ppm=-100.0), None),
+        # 84 and 148 bytes in turn: 116 of them in the mean.
+        ([sent(928, frame_size_bytes=128, sizes_in_turn_bytes=(64, 128))], port(), None),
+        ([sent(927, frame_size_bytes=128, sizes_in_turn_bytes=(64, 128))], port(), "100.108"),
+    ],
+)
+def test_a_port_sends_no_more_than_its_line_at_a_time(
+    streams: list[Stream], on: TesterPort, needed_pct: str | None
+) -> None:
+    if needed_pct is None:
+        require_line_rates(streams, (on,))
+        return
+    with pytest.raises(ParameterError, match=f"port 1 needs {re.escape(needed_pct)} % of its line rate"):
+        require_line_rates(streams, (on,))
+
+
+def test_each_port_of_a_stream_has_its_own_start() -> None:
+    both = replace(sent(1120), tx_ports=(1, 2), rx_ports=(3, 4), start_offset_ns=(0, 200_000))
+    with pytest.raises(ParameterError, match="port 2 needs 120 %") as caught:
+        require_line_rates([both, sent(1120, tx_ports=(2,), start_ns=200_000)], (port(1), port(2)))
+    assert caught.value.hint == "the port sends at most 1488095.238 frames/s of 64 bytes"
+    require_line_rates([both, sent(1120, tx_ports=(2,))], (port(1), port(2)))
+
+
+def test_frames_are_as_long_as_the_target_carries() -> None:
+    require_frame_sizes([replace(sent(10**6), frame_size_bytes=1518)], 1518, "x")
+    with pytest.raises(UnsupportedError, match="not supported on x: stream 's' has frames of 1519 bytes"):
+        require_frame_sizes([replace(sent(10**6), frame_size_bytes=1519)], 1518, "x")
+
+
+@pytest.mark.parametrize(
+    ("count", "start_ns", "refused"),
+    [(281_474, 0, False), (281_475, 0, True), (281_474, 976_710_655, False), (281_474, 976_710_656, True)],
+)
+def test_a_trial_is_shorter_than_a_time_stamp_holds(count: int, start_ns: int, refused: bool) -> None:
+    """One frame a second; 48 bits of 1 ns are 281,474.976710656 s."""
+    with pytest.raises(ParameterError, match=r"bits holds 281,474\.9767 s") if refused else nullcontext():
+        require_stamps([sent(NS_PER_S, count), sent(NS_PER_S, count, start_ns)], 1000)
+
+
+TO_MANY = {"pattern": Multicast(), "tx_ports": (1,), "rx_ports": (2, 3)}
+TUNNEL = UDP_OVER_IPV4.in_tunnel(*ENDS)
+TWO_PAIRS = {"tx_ports": (1, 2), "rx_ports": (3, 4)}
+MAC = bytes((2, 0, 0, 0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"frame_count": 1}, ""),
+        ({"frame_count": 0, "rate_fps": Fraction(1, 3)}, "no frame fits into the trial at 0.333 frames/s"),
+        ({"source_mac": MAC, "destination_mac": MAC}, ""),
+        ({**TWO_PAIRS, "source_mac": MAC}, "gives one address to several ports"),
+        ({**TWO_PAIRS, "destination_mac": MAC}, "gives one address to several ports"),
+        ({"routed": True}, ""),
+        ({"routed": True, "frame": PLAIN}, "only unicast IPv4 and IPv6 frames can be routed"),
+        ({"routed": True, **TO_MANY}, "only unicast IPv4 and IPv6 frames can be routed"),
+        ({"routed": True, **TO_MANY, "frame": TUNNEL}, ""),
+        (TO_MANY, ""),
+        ({"frame": TUNNEL}, ""),
+        ({**TO_MANY, "frame": TUNNEL}, "frames in a tunnel need a router at its other end"),
+        ({"received_in_tunnel": True}, "only untagged IP frames to many can be in a tunnel"),
+        ({**TO_MANY, "received_in_tunnel": True, "frame": UDP_OVER_IPV4.tagged(7)}, "only untagged IP frames to many"),
+        ({**TO_MANY, "received_in_tunnel": True}, ""),
+        ({"sizes_in_turn_bytes": (128, 256)}, ""),
+        ({"sizes_in_turn_bytes": (128, 255)}, "256 bytes are not the largest of its sizes in turn"),
+        ({"sizes_in_turn_bytes": (128, 256), "burst": Burst(2)}, "has sizes in turn in bursts"),
+        ({"arrivals": Poisson(), "start_offset_ns": (0,)}, ""),
+        ({"arrivals": Poisson(), "start_offset_ns": (5,)}, "has arrivals beside bursts"),
+        ({"arrivals": Poisson(), "burst": Burst(2)}, "has arrivals beside bursts"),
+        ({"advertised_networks": 2}, "only a router reaches networks behind the receivers"),
+        ({"advertised_prefix_bits": 64}, "only a router reaches networks behind the receivers"),
+        ({"advertised_networks": 2, "routed": True}, ""),
+        ({"addresses_per_port": 1024}, ""),
+        ({"addresses_per_port": 2048}, "has 2048 addresses per port"),
+        ({"addresses_per_port": 3}, "has 3 addresses per port"),
+        ({"addresses_per_port": 0}, "has 0 addresses per port"),
+        *(
+            ({"addresses_per_port": 2, **beside}, "has 2 addresses per port beside")
+            for beside in ({"source_mac": MAC}, {"destination_mac": MAC}, {"routed": True}, TO_MANY)
+        ),
+    ],
+)
+def test_streams_that_contradict_themselves_are_refused(changes: dict[str, Any], message: str) -> None:
+    stream = replace(stream_of(UDP_OVER_IPV4), **changes)
+    with pytest.raises(ParameterError, match=f"stream 's'.*{re.escape(message)}") if message else nullcontext():
+        check_stream(stream)

@@ -6,10 +6,11 @@ import importlib
 import json
 import re
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -38,6 +39,7 @@ from p4mesh.methods.traffic.results import ClassResult, RunResult, result_of
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
+from p4mesh.traffic.arrivals import MOST_DEPARTURES, Poisson
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.rates import Rate, line_share, parse_bit_rate
 from p4mesh.traffic.stream import Stream
@@ -156,6 +158,90 @@ def test_senders_of_a_class_begin_together_unless_their_phases_differ(
     assert east.end_ns == max(starts) + 10**9
     (mixed,) = laid_over(parse_traffic("x.yaml", PAIR, (*settings, "east.sizes=64-65")), make_bed()).runs
     assert {size for stream in mixed.classes[0].streams for size in stream.frame_sizes_bytes} == {64, 65}
+
+
+def east(keys: str, **bed: Any) -> LaidClass:
+    """The class ``east`` with some keys, alone in its file."""
+    text = f"name: x\nclasses:\n  east: {{senders: 1-2, receivers: 3-4, pattern: pairs, {keys}}}\n"
+    (run,) = laid_over(parse_traffic("x.yaml", text), make_bed(**bed)).runs
+    return run.classes[0]
+
+
+def test_senders_whose_clocks_differ_send_for_the_time_or_the_frames_of_the_class() -> None:
+    """One clock is up to 100 ppm slower: in 1 s it sends up to 14 frames less of 148,809."""
+    timed = east("rate: 10 %, sizes: 64, phases: drifting, duration_s: 1")
+    assert len({stream.frame_count for stream in timed.streams}) == 2
+    assert all(0 <= stream.rate_fps - stream.frame_count < 1 for stream in timed.streams)
+    counted = east("rate: 10 %, sizes: 64, phases: drifting, frames: 148809")
+    assert [stream.frame_count for stream in counted.streams] == [148_809] * 2
+    assert east("rate: 10 %, sizes: 64, duration_s: 1").end_ns == 10**9
+
+
+@pytest.mark.parametrize(
+    ("keys", "bed", "order"),
+    [
+        # A frame interval at the line carries 65.5 bytes, at 98 % of it 67.2: only there follows 67 upon 66.
+        ("rate: 100 %, sizes: 64-67", {}, [(64, 67, 65, 66)]),
+        ("rate: 98 %, sizes: 64-67", {}, [(64, 65, 66, 67)]),
+        ("rate: 10 %, sizes: 64-65", {"stream_per_size": True}, [(64,), (65,)]),
+        ("rate: 10 %, sizes: [{bytes: 64}, {bytes: 65}]", {}, [(64,), (65,)]),
+        # Twice as many of 128 bytes, with the shortest round in which they are.
+        (
+            "rate: 10 %, sizes: [{bytes: 64, weight: 2}, {bytes: 128, weight: 4}], arrivals: {shape: poisson}",
+            {},
+            [(128, 64, 128)],
+        ),
+    ],
+)
+def test_sizes_of_a_class_are_in_turn_or_streams(keys: str, bed: dict[str, bool], order: list[tuple[int, ...]]) -> None:
+    assert [stream.frame_sizes_bytes for stream in east(f"{keys}, duration_s: 1", **bed).streams] == order
+
+
+def test_the_largest_size_of_a_range_bounds_the_rate_of_a_burst() -> None:
+    """1 Gbit/s carries 1,488,095 frames/s of 64 bytes and 1,470,588 of 65; a share of 50 % doubles the rate."""
+    keys = "sizes: 64-65, duration_s: 0.01, arrivals: {shape: on_off, on_pct: 50}"
+    assert east(f"{keys}, rate: 735000 frames/s").streams
+    with pytest.raises(TrafficFileError, match="1,480,000 frames/s, is above the line rate"):
+        east(f"{keys}, rate: 740000 frames/s")
+    with pytest.raises(TrafficFileError, match="bursts of several sizes"):
+        east("sizes: [{bytes: 64}, {bytes: 128}], duration_s: 0.01, burst_frames: 2, rate: 10 %")
+
+
+@pytest.mark.parametrize(
+    ("phases", "both_ways", "share"), [("in_step", False, 1), ("in_step", True, 2), ("independent", True, 4)]
+)
+def test_arrivals_share_the_departures_that_there_is_room_for(phases: str, both_ways: bool, share: int) -> None:
+    """Senders in step have those of their direction; four senders have a quarter each."""
+    made = east(
+        f"rate: 10 %, sizes: 64, frames: 9, arrivals: {{shape: poisson}}, phases: {phases}, "
+        f"bidirectional: {str(both_ways).lower()}"
+    )
+    rounds = {cast(Poisson, stream.arrivals).longest_round for stream in made.streams}
+    assert rounds == {MOST_DEPARTURES // share}
+
+
+@pytest.mark.parametrize(
+    ("keys", "refused"),
+    [
+        ("phases: in_step, arrivals: {shape: poisson}", False),
+        ("phases: independent, arrivals: {shape: poisson}", True),
+        ("phases: independent", False),
+        ("phases: drifting", True),
+    ],
+)
+def test_senders_with_a_group_each_stay_one_stream(keys: str, refused: bool) -> None:
+    groups = "groups: [{first: 225.0.0.1, count: 2}], own_groups: true, rate: 10 %, sizes: 64, frames: 9"
+    text = f"name: x\nclasses: {{east: {{senders: 1-2, receivers: 3-4, pattern: multicast, {groups}, {keys}}}}}\n"
+    with pytest.raises(TrafficFileError, match="senders with a group each") if refused else nullcontext():
+        assert len(laid_over(parse_traffic("x.yaml", text), make_bed()).runs[0].classes[0].streams) == 1
+
+
+def test_criteria_are_the_numbers_of_the_file() -> None:
+    whole = "loss_ratio: 0.1, lost_frames: 5, reordered_frames: 3, duplicate_frames: 4"
+    times = "latency_us: 1.7, mean_latency_us: 1.3, jitter_us: 0.3"
+    accept = east(f"rate: 10 %, sizes: 64, frames: 9, accept: {{{whole}, {times}}}").accept
+    assert accept == Acceptance(Fraction(1, 10), 5, 3, 4, Fraction(17, 10), Fraction(13, 10), jitter_us=Fraction(3, 10))
+    assert east("rate: 10 %, sizes: 64, frames: 9, accept: {jitter_us: 0}").accept == Acceptance(jitter_us=Fraction(0))
 
 
 def test_settings_replace_values_and_messages_name_them() -> None:

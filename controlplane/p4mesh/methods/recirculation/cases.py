@@ -181,7 +181,7 @@ def rate_fps(bed: Bed, parameters: ParameterSet, rate: str, size: int) -> Fracti
         raise ParameterError(
             f"--set rates: {rate} of {size} B frames are {number_text(fps, 9)} frames/s, above the line of port "
             f"{sender.number}",
-            hint=f"at most {typed_text(most, 9)} frames/s, 100 %",
+            hint=f"at most {typed_text(int(most))} frames/s, 100 %",
         )
     return fps
 

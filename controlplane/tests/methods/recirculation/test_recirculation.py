@@ -18,8 +18,17 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import Counts, FlowCounts, LatencyStats, Outage
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.recirculation.cases import PARAMETERS
+from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.recirculation.cases import (
+    PARAMETERS,
+    Case,
+    cases_of,
+    duration_deviation,
+    require_rates,
+    trial_of,
+    wire_of,
+)
+from p4mesh.methods.recirculation.cases import failures_of as numbers_of_failures
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetition_of
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
 from p4mesh.methods.registry import find_test
@@ -178,6 +187,7 @@ def test_without_a_wire_significance_is_unknown() -> None:
         ("rates=1 % of cap", "the port has no rate cap"),
         ("sender=2", "port 2 would send to itself"),
         ("receiver=5", "has no such port"),
+        (f"rates={', '.join(f'{place} %' for place in range(1, 22))}", "too many, or one twice"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(setting: str, message: str, tmp_path: Path) -> None:
@@ -276,6 +286,68 @@ def test_trials_of_each_case_by_hand() -> None:
     units = test.units(parameters, (118,))
     expected = {unit.part.split(", ")[1]: test.trials_expected(unit, parameters) for unit in units}
     assert expected == {"tester alone": 3, "0 failures": 3, "5 failures": 3, "5 failures during traffic": 1}
+
+
+def test_the_traffic_of_each_case_by_hand() -> None:
+    """1,000 frames/s: 8.5 ms have nine begins; four frames take 4 ms, and 0.2 ms more than those of 1 million/s."""
+    test, bed = find_test("recirculation.delta"), make_bed(rates_bps=(10**9, 10**10, 10**9))
+
+    def given(*settings: str) -> ParameterSet:
+        return resolve(test.name, test.parameters, ("sender=3", "receiver=1", *settings))
+
+    timed = given("duration_ms=8.5", "repetitions=2", "failures=1", "rates=1000 frames/s")
+    plain, during = Case("1000 frames/s", 2, during=False), Case("1000 frames/s", 5, during=True, repetition=1)
+    spec = trial_of(plain, 64, bed, timed, (3, 1))
+    (stream,) = spec.streams
+    assert (stream.tx_ports, stream.rx_ports, stream.rate_fps, stream.frame_count) == ((3,), (1,), 1000, 9)
+    assert (spec.duration_ns, spec.failures, spec.per_flow, spec.interruption) == (9_000_000, 2, True, None)
+    assert trial_of(during, 64, bed, timed, (3, 1)).interruption == Interruption(4_500_000, 4_000_000, failures=5)
+    quick = replace(during, rate="1000000 frames/s")
+    scaled = trial_of(quick, 64, bed, given("scaled_frames=2001"), (3, 1))
+    assert scaled.interruption == Interruption(1_000_500, 200_000, failures=5)
+    alone = trial_of(replace(plain, failures=-1), 64, bed, timed, (3, 1))
+    assert not alone.learning.enabled and not alone.failures, "nothing learns on a wire"
+    assert trial_of(replace(plain, failures=0), 64, bed, timed, (3, 1)).learning.enabled
+    assert [(case.failures, case.during, case.repetition) for case in cases_of(timed)] == [
+        (-1, False, 0),
+        (0, False, 0),
+        (1, False, 0),
+        (1, True, 1),
+        (1, True, 2),
+    ]
+    assert numbers_of_failures(given("failures=1000,1")) == (1000, 1)
+    # The wire is one of the sender's rate, 1 Gbit/s.
+    wired = replace(bed, wires=((2, 4), (1, 3)), ports=(*bed.ports, replace(bed.ports[1], number=4)))
+    to_faster = resolve(test.name, test.parameters, ("sender=3", "receiver=2"))
+    assert wire_of(wired, to_faster) == (1, 3) and wire_of(bed, timed) is None
+    # A rate is for the sizes that can have it: 1,000,000 frames/s are above the line with 9216 bytes alone.
+    require_rates(bed, given("rates=1000000 frames/s"))
+    with pytest.raises(ParameterError, match="2,000,000 frames/s, above the line of port 3") as caught:
+        require_rates(bed, given("rates=2000000 frames/s"))
+    assert caught.value.hint == "at most 1488095 frames/s, 100 %", "1488095.24 is above the line"
+
+
+@pytest.mark.parametrize(
+    ("setting", "rates_fps", "span"),
+    [
+        ("scaled_frames=100", [1000.0, 30_000.0], "3.333 to 100 ms"),
+        ("scaled_frames=100", [1000.0], "100 ms"),
+        ("duration_ms=2000", [1000.0], "2,000 ms"),
+        ("duration_ms=10000", [1000.0], ""),
+        ("scaled_frames=10000", [1000.0], ""),
+        ("scaled_frames=100", [], ""),
+    ],
+)
+def test_trials_that_are_shorter_than_those_of_the_report_are_told_by_hand(
+    setting: str, rates_fps: list[float], span: str
+) -> None:
+    test = find_test("recirculation.delta")
+    expected = (
+        f"Trial duration {span} instead of the 10 s of the report; with --set duration_ms=10000 a trial has as many "
+        "packets as there."
+    )
+    said = duration_deviation(resolve(test.name, test.parameters, (setting,)), rates_fps)
+    assert said == (expected if span else "")
 
 
 def test_tables_by_hand() -> None:
