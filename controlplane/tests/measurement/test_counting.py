@@ -13,6 +13,7 @@ from support.networks import parsed, switch
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import MessageCounts, MessageTime
 from p4mesh.measurement.departures import READ_ERROR_TICKS, Window, window
+from p4mesh.measurement.flow_arrays import addresses_reached
 from p4mesh.target.base import MacCounts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
@@ -153,6 +154,16 @@ def test_pause_frames_are_those_that_the_program_or_the_mac_has_counted_whicheve
     reading = replace(forged(plan, {(1, "pause"): 3, (3, "pause"): 5, (4, "pause"): 2}), macs=macs)
     counts = count(plan, reading, 4)
     assert {port.port: port.pause_frames for port in counts.ports} == {1: 7, 2: 0, 3: 5, 4: 2}
+
+
+def test_addresses_are_reached_where_a_frame_came_to_the_port_that_it_was_for() -> None:
+    plan = planned(
+        Stream("pairs", 64, Fraction(1000), 20, Pairs(), (1, 3), (2, 4)),
+        Stream("group", 64, Fraction(1000), 20, Multicast(), (1,), (2,)),
+    )
+    to_two, back, to_four = (next(flow.cell for flow in plan.flows if flow.rx_port == port) for port in (2, 1, 4))
+    assert addresses_reached(plan, forged(plan, {}, frames={to_two: 1, back: 1})) == {2}
+    assert addresses_reached(plan, forged(plan, {}, frames={to_two: 0, to_four: 2})) == {4}
 
 
 def test_spacing_and_departures_of_the_controller_are_nanoseconds_where_they_are_known() -> None:

@@ -10,10 +10,11 @@ from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.port_patterns import mesh_of
+from p4mesh.methods.port_patterns import mesh_notes, mesh_of, pattern_of, ports_used
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.traffic.patterns import Pairs
 from p4mesh.verdict import Verdict
 
 KINDS = ("pairs", "in_phase", "rotate", "one_to_many", "many_to_one", "full_mesh", "mesh_streams")
@@ -73,10 +74,52 @@ def test_a_pattern_gives_each_sender_its_receivers_in_their_order(
     assert float(mesh_of(Throughput.name, make_bed(4), one_direction).theoretical_pct) == pytest.approx(limit_pct)
 
 
+@pytest.mark.parametrize(
+    ("settings", "used", "notes"),
+    [
+        (
+            ("pattern=pairs",),
+            4,
+            (
+                "Ports have 1 and 10 Gbit/s. Loads are percent of the line rate of the slower port of each pair: "
+                "1 Gbit/s for 1 and 2; 10 Gbit/s for 3 and 4.",
+                "Port 5 has no partner and takes no part.",
+            ),
+        ),
+        (("pattern=pairs", "ports=first_pair"), 2, ()),
+        (
+            ("pattern=full_mesh",),
+            5,
+            ("Ports have 1 and 10 Gbit/s. Loads are percent of the slowest port's line rate, 1 Gbit/s.",),
+        ),
+    ],
+)
+def test_ports_of_different_rates_are_told(settings: tuple[str, ...], used: int, notes: tuple[str, ...]) -> None:
+    bed = make_bed(0, (10**9, 10**9, 10**10, 10**10, 10**9))
+    parameters = resolve(Throughput.name, Throughput.parameters, settings)
+    assert (ports_used(bed, parameters), mesh_notes(Throughput.name, bed, parameters)) == (used, notes)
+
+
+@pytest.mark.parametrize(("both_ways", "lines"), [(True, 22), (False, 11)])
+def test_pairs_of_each_rate_have_their_own_line(both_ways: bool, lines: int) -> None:
+    """Two ports of 1 Gbit/s and two of 10 Gbit/s carry 22 lines of the slowest port in both directions."""
+    settings = (f"bidirectional={str(both_ways).lower()}",)
+    parameters = resolve(Throughput.name, Throughput.parameters, settings)
+    mesh = mesh_of(Throughput.name, make_bed(0, (10**9, 10**9, 10**10, 10**10)), parameters)
+    ways = [((1,), (2,), None), ((2,), (1,), None), ((3,), (4,), 10**10), ((4,), (3,), 10**10)]
+    assert [(leg.tx_ports, leg.rx_ports, leg.line_rate_bps) for leg in mesh.legs] == ways[:: 1 if both_ways else 2]
+    assert (mesh.line_rate_bps, mesh.limit_lines) == (10**9, lines)
+    assert mesh_of(Throughput.name, make_bed(4), parameters).limit_lines is None, (
+        "of one rate they follow from the legs"
+    )
+
+
 def test_a_pattern_that_over_subscribes_an_output_is_said_in_the_report() -> None:
     settings = ("pattern=many_to_one", "bidirectional=false")
     _, outcome = run_unit(FrameLoss(), make_bed(5), FakeMeasurer(wire), 64, *settings)
     assert any("above 25 % of line rate per port" in text for text in outcome.deviations)
+    _, outcome = run_unit(FrameLoss(), make_bed(4), FakeMeasurer(wire), 64, *settings)
+    assert any("above 33.33 % of line rate per port" in text for text in outcome.deviations)
     _, outcome = run_unit(FrameLoss(), make_bed(4), FakeMeasurer(wire), 64, "pattern=mesh_streams")
     assert any("no common phase" in text for text in outcome.deviations)
 
@@ -139,6 +182,11 @@ def test_what_a_pattern_does_not_take_is_refused(ports: int, settings: tuple[str
     parameters = resolve(Throughput.name, Throughput.parameters, settings)
     with pytest.raises((ParameterError, TopologyError), match=message):
         Throughput().check(make_bed(ports), parameters)
+
+
+def test_a_test_without_meshes_has_its_ports_in_step() -> None:
+    test = find_test("rfc2889.unidirectional")
+    assert pattern_of(test.name, resolve(test.name, test.parameters, ("pattern=pairs",))) == Pairs()
 
 
 @pytest.mark.parametrize("kind", ["one_to_many", "many_to_one", "full_mesh", "mesh_streams"])
