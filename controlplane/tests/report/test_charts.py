@@ -161,6 +161,7 @@ def test_theory_is_among_the_lines_that_are_drawn() -> None:
         ("delay (us)", [0.0, 9.0], None, {"domain": [0, 9], "nice": True}, ",.5~r"),
         ("delay (us)", [1.2, 10.0], None, {"type": "log", "domain": [1, 12]}, ",.5~r"),
         ("delay (us)", [12.0, 10_000.0], None, {"type": "log", "domain": [10, 12_000]}, "~s"),
+        ("delay (us)", [12.0, 9999.0], None, {"type": "log", "domain": [10, 11_998.8]}, ",.5~r"),
         ("frames", [1.2, 10.0], None, {"domain": [0, 10], "nice": True}, ",.5~r"),
     ],
 )
@@ -205,3 +206,20 @@ def test_a_figure_says_why_it_is_not_drawn() -> None:
     theory = Series("t", ((64.0, 1.0),), theoretical=True)
     (said,) = figures_of((Figure("f", "Rate", "x", "y", (theory, Series("a", ()))),), ())
     assert said == Paragraph("Not drawn: Rate (no trusted measurement).")
+
+
+@pytest.mark.parametrize(("letters", "columns"), [(23, 4), (24, 2)])
+def test_a_legend_of_long_names_has_fewer_columns(letters: int, columns: int) -> None:
+    chart = line_chart(Figure("f", "F", "x", "y", (Series("a" * letters, ((1.0, 1.0), (2.0, 2.0))),)))
+    assert chart is not None and chart.numbers is not None
+    line, mark, pointer = (layer["encoding"] for layer in chart.spec["layer"])
+    shown = {"title": None, "orient": "bottom", "columns": columns}
+    channels = (line["color"], line["strokeDash"], mark["color"], mark["shape"])
+    assert all(channel["legend"] == shown for channel in channels), "one legend of colour, dash and mark"
+    # A scale of one number draws nothing in Vega.
+    assert (line["strokeWidth"], mark["size"]) == ({"value": 1.6}, {"value": 36})
+    assert chart.spec["layer"][2]["params"][0]["select"]["nearest"], "pointing beside a line tells its values"
+    assert [(head.number, head.key) for head in chart.numbers.heads] == [(True, True), (True, False)]
+    assert pointer["opacity"]["value"] == 0
+    two = line_chart(Figure("f", "F", "x", "y", (Series("a", ((1.0, 1.0),)), Series("b", ((1.0, 2.0),)))))
+    assert two is not None and two.spec["layer"][0]["encoding"]["strokeWidth"]["scale"]["range"] == [2.1, 1.6]

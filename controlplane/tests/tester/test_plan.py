@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 from support import destination_oracle as oracle
+from support.stacks import STACKS
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.layers import Modifiable, udp
+from p4mesh.layers import Frame, Modifiable, udp
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.plan import Limits, Plan, make_plan
+from p4mesh.tester.size_turns import SizeTurn, frame_sizes_of, size_turn_of
 from p4mesh.traffic.arrivals import Poisson
-from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Pattern, Rotate
-from p4mesh.traffic.stream import FieldModifier, Progression, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, FullMesh, Message, Pairs, Pattern, Rotate
+from p4mesh.traffic.stream import Burst, FieldModifier, Progression, Stream, ValueList
 
 RATES = dict.fromkeys(range(1, 300), 10**9)
 LIMITS = Limits.of(load_contract(), 1000, LoopModel(10**11, 500_000), "sim")
@@ -232,3 +234,45 @@ def test_what_a_program_lacks_is_named(limits: dict[str, Any], changes: dict[str
     stream = replace(Stream("s", 128, Fraction(1000), 10, FullMesh(), (1, 2, 3), (1, 2, 3)), **changes)
     with pytest.raises(UnsupportedError, match=message) if message else nullcontext():
         make_plan((stream,), replace(LIMITS, **limits), RATES)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "positions", "round_frames"), [(3, 2, None), (4, 6, 12), (2, 2, 2), (3, 3, 3), (2, 1, None)]
+)
+def test_each_destination_gets_every_size_once(sizes: int, positions: int, round_frames: int | None) -> None:
+    """Where both numbers have a divisor in common, a size is left out behind each round, their common multiple."""
+    stream = Stream("s", 256, Fraction(1000), 10, Pairs(), (1,), (2,), sizes_in_turn_bytes=(64, 128, 200, 256)[-sizes:])
+    turn = size_turn_of(stream, 7, positions)
+    assert turn == SizeTurn(7, sizes - 1, round_frames - 1 if round_frames else 0)
+    seen = {
+        (frame % positions, (frame + (frame // round_frames if round_frames else 0)) % sizes)
+        for frame in range(sizes * positions)
+    }
+    assert len(seen) == sizes * positions
+    assert size_turn_of(replace(stream, sizes_in_turn_bytes=()), 7, positions) is None
+
+
+def test_sizes_in_turn_are_told_without_fcs_and_by_their_distance_to_the_seed() -> None:
+    stream = Stream("s", 256, Fraction(1000), 10, Pairs(), (1,), (2,), sizes_in_turn_bytes=(256, 64))
+    assert [(each.length_bytes, each.shorter_bytes) for each in frame_sizes_of(stream)] == [(252, 0), (60, 192)]
+    assert frame_sizes_of(replace(stream, sizes_in_turn_bytes=())) == []
+    with pytest.raises(ParameterError, match="a frame of 63 bytes has no room") as caught:
+        frame_sizes_of(replace(stream, sizes_in_turn_bytes=(256, 63)))
+    assert caught.value.hint == "use sizes of 64 bytes or more"
+
+
+def test_slots_of_a_burst_are_frames_on_the_line_and_those_of_a_message_half_of_them() -> None:
+    """64 bytes take 672 ns of 1 Gbit/s; 3.4 frames are taken for two messages of two frames."""
+    burst = plan_of(Pairs(), (1,), (2,), burst=Burst(2)).streams[0].clock
+    message = plan_of(Message(Pairs(), 2), (1,), (2,), burst=Burst(2)).streams[0].clock
+    assert (round(burst.slot_ticks), round(message.slot_ticks)) == (672, 336)
+    stream = Stream("s", 64, Fraction(1000), 10, Message(Pairs(), 2), (1, 2), (3, 4), burst=Burst(2))
+    plan = make_plan((replace(stream, start_offset_ns=(0, 3_400_000)),), replace(LIMITS, streams=1), RATES)
+    assert [each.skipped for each in plan.streams[0].transmitters] == [0, 4]
+
+
+def test_headers_beyond_udp_are_for_programs_that_parse_them() -> None:
+    stream = Stream("s", 256, Fraction(1000), 10, Pairs(), (1,), (2,), Frame(STACKS["vxlan"]))
+    assert make_plan((stream,), LIMITS, RATES).streams
+    with pytest.raises(UnsupportedError, match="stream 's' has frames of ethernet"):
+        make_plan((stream,), replace(LIMITS, any_headers=False), RATES)

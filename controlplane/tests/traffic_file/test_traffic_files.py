@@ -6,7 +6,6 @@ import importlib
 import json
 import re
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -40,9 +39,9 @@ from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
 from p4mesh.traffic.arrivals import MOST_DEPARTURES, Poisson
-from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.patterns import Broadcast, GroupRange, Multicast, Pairs
 from p4mesh.traffic.rates import Rate, line_share, parse_bit_rate
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.traffic_file.model import Accept
 from p4mesh.traffic_file.reader import load_traffic, parse_traffic
 from p4mesh.traffic_file.schema import schema
@@ -175,6 +174,8 @@ def test_senders_whose_clocks_differ_send_for_the_time_or_the_frames_of_the_clas
     counted = east("rate: 10 %, sizes: 64, phases: drifting, frames: 148809")
     assert [stream.frame_count for stream in counted.streams] == [148_809] * 2
     assert east("rate: 10 %, sizes: 64, duration_s: 1").end_ns == 10**9
+    whole = east("rate: 1000 frames/s, sizes: 64, frames: 9")
+    assert (whole.end_ns, whole.streams[0].frame_count, whole.streams[0].burst) == (9_000_000, 9, None)
 
 
 @pytest.mark.parametrize(
@@ -203,6 +204,10 @@ def test_the_largest_size_of_a_range_bounds_the_rate_of_a_burst() -> None:
     assert east(f"{keys}, rate: 735000 frames/s").streams
     with pytest.raises(TrafficFileError, match="1,480,000 frames/s, is above the line rate"):
         east(f"{keys}, rate: 740000 frames/s")
+    # Of sizes in a list it is the mean one: 1,077,586 frames/s of 96 bytes.
+    assert east(keys.replace("64-65", "[{bytes: 64}, {bytes: 128}]") + ", rate: 530000 frames/s").streams
+    (burst,) = east("sizes: 64, duration_s: 0.01, burst_frames: 2, rate: 10 %").streams
+    assert (burst.name, burst.burst) == ("east", Burst(2))
     with pytest.raises(TrafficFileError, match="bursts of several sizes"):
         east("sizes: [{bytes: 64}, {bytes: 128}], duration_s: 0.01, burst_frames: 2, rate: 10 %")
 
@@ -232,8 +237,13 @@ def test_arrivals_share_the_departures_that_there_is_room_for(phases: str, both_
 def test_senders_with_a_group_each_stay_one_stream(keys: str, refused: bool) -> None:
     groups = "groups: [{first: 225.0.0.1, count: 2}], own_groups: true, rate: 10 %, sizes: 64, frames: 9"
     text = f"name: x\nclasses: {{east: {{senders: 1-2, receivers: 3-4, pattern: multicast, {groups}, {keys}}}}}\n"
-    with pytest.raises(TrafficFileError, match="senders with a group each") if refused else nullcontext():
-        assert len(laid_over(parse_traffic("x.yaml", text), make_bed()).runs[0].classes[0].streams) == 1
+    if refused:
+        with pytest.raises(TrafficFileError, match="senders with a group each") as caught:
+            laid_over(parse_traffic("x.yaml", text), make_bed())
+        assert caught.value.hint == f"use phases: {'in_step' if 'arrivals' in keys else 'independent'}"
+    else:
+        (stream,) = laid_over(parse_traffic("x.yaml", text), make_bed()).runs[0].classes[0].streams
+        assert stream.pattern == Multicast((GroupRange("225.0.0.1", 2),), own_groups=True)
 
 
 def test_criteria_are_the_numbers_of_the_file() -> None:

@@ -322,6 +322,7 @@ def test_the_traffic_of_each_case_by_hand() -> None:
     assert wire_of(wired, to_faster) == (1, 3) and wire_of(bed, timed) is None
     # A rate is for the sizes that can have it: 1,000,000 frames/s are above the line with 9216 bytes alone.
     require_rates(bed, given("rates=1000000 frames/s"))
+    require_rates(bed, given(f"rates={', '.join(f'{place} %' for place in range(81, 101))}"))
     with pytest.raises(ParameterError, match="2,000,000 frames/s, above the line of port 3") as caught:
         require_rates(bed, given("rates=2000000 frames/s"))
     assert caught.value.hint == "at most 1488095 frames/s, 100 %", "1488095.24 is above the line"
@@ -330,7 +331,7 @@ def test_the_traffic_of_each_case_by_hand() -> None:
 @pytest.mark.parametrize(
     ("setting", "rates_fps", "span"),
     [
-        ("scaled_frames=100", [1000.0, 30_000.0], "3.333 to 100 ms"),
+        ("scaled_frames=100", [30.0, 30_000.0], "3.333 to 3,333 ms"),
         ("scaled_frames=100", [1000.0], "100 ms"),
         ("duration_ms=2000", [1000.0], "2,000 ms"),
         ("duration_ms=10000", [1000.0], ""),
