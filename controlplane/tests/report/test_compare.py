@@ -97,6 +97,7 @@ def test_numbers_that_do_not_vary_are_exact_and_one_measurement_says_nothing() -
     whole = Table("whole", "Whole run", (DELAY,), ({DELAY.key: 1.0},), keys=())
     first = replace(first, outcome=replace(first.outcome, tables=(whole, *first.outcome.tables)))
     assert len(list(differences([first, first]))) == 1, "a table without keys has no rows to compare"
+    assert not list(differences([first, measured("b", [1.0], column=fields.THROUGHPUT_PCT)])), "no number of both"
     (found,) = differences([measured("a", [10.0]), measured("b", [12.0])])
     assert (found.sign, found.judgement) == (Sign.UNKNOWN, "")
     assert found.relative_pct == pytest.approx(20)
