@@ -237,11 +237,21 @@ def test_a_flow_that_came_in_time_while_others_were_held_back_has_no_late_frames
 
 
 @pytest.mark.parametrize(
-    ("frames", "ways", "jitter", "varied"),
-    [(500, 700, 112_500, 1600), (500, 0, 0, 0), (500, 0, 112_500, 900), (7, 5, 0, 0)],
+    ("frames", "later", "ways", "jitter", "varied"),
+    [
+        (500, 0, 700, 112_500, 1600),
+        (500, 0, 0, 0, 0),
+        (500, 0, 0, 112_500, 900),
+        (500, 0, 0, 1 << 32, 34_359_738),
+        (7, 0, 5, 0, 0),
+        (8, 0, 5, 0, 5),
+        # A flow that begins behind the first 25th of the arrivals may have found a queue.
+        (500, (WHOLE + READ_ERROR_TICKS + 700) // 25, 700, 0, 700),
+        (500, (WHOLE + READ_ERROR_TICKS + 1) // 25 + 1, 700, 0, 0),
+    ],
 )
 def test_a_queue_held_back_what_neither_jitter_nor_ways_of_different_lengths_explain(
-    frames: int, ways: int, jitter: int, varied: int
+    frames: int, later: int, ways: int, jitter: int, varied: int
 ) -> None:
     """Latencies differ by eight times the jitter, and by that of the least ones of flows of 8 frames or more."""
     plan = planned(
@@ -255,10 +265,11 @@ def test_a_queue_held_back_what_neither_jitter_nor_ways_of_different_lengths_exp
             {},
             flow_sequence=dict.fromkeys(plan.columns.sequence_cell.tolist(), frames),
             frames=dict.fromkeys(cells, frames),
-            first_arrival=dict.fromkeys(cells, 1000),
+            first_arrival=dict(zip(cells, (1000, 1000 + later), strict=True)),
             last_arrival=dict.fromkeys(cells, last),
             latency_min_inverted=dict(zip(cells, (ALL_ONES - 50, ALL_ONES - 50 - ways), strict=True)),
-            jitter_sum_low={cells[0]: jitter},
+            jitter_sum_high={cells[0]: jitter >> 32},
+            jitter_sum_low={cells[0]: jitter & ALL_ONES},
         )
         assert [bool(port.queued_frames) for port in count(plan, reading, 4).ports] == [False, queued, False, False]
 

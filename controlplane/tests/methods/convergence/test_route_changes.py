@@ -144,6 +144,16 @@ def test_the_resolution_of_an_announcement_contains_what_is_lost_behind_the_firs
     assert found == [(150, 102), (150, 102)]
 
 
+def test_the_resolution_of_a_withdrawal_contains_what_is_lost_before_it() -> None:
+    """Half of the 200 frames up to the last one that came were lost: 0.5^5 is the first power below 5 %."""
+    counts = {"rx_frames": 100, "tail_lost_frames": 700, **IN_TIME}
+    test, bed = find_test("convergence.withdrawal"), make_bed(announces_routes=True)
+    _, outcome = run_unit(test, bed, Counted(counts, counts), 128, "networks=1", "time_limit_ms=800")
+    routes = outcome.tables[1]
+    assert [(route["time_ms"], route["resolution_ms"]) for route in routes.rows] == [(100, 5)] * 2
+    assert routes.detail
+
+
 def test_a_trial_without_counts_has_the_resolution_of_its_rate() -> None:
     class Broken(FlowMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
