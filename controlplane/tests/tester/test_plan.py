@@ -116,6 +116,7 @@ def test_more_offsets_than_clocks_are_rounded_to_phases_of_a_departure() -> None
     [
         ({"frame_count": 0}, "no frame fits into the trial"),
         ({"rx_ports": (1, 2)}, "a full mesh needs two or more ports"),
+        ({"tx_ports": (1,), "rx_ports": (1,)}, "a full mesh needs two or more ports"),
         ({"rx_ports": (), "tx_ports": (), "pattern": Rotate()}, "has no port"),
         ({"pattern": Pairs(), "rx_ports": (1,)}, "cannot be paired"),
     ],
