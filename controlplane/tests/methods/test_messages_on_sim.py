@@ -514,8 +514,8 @@ def test_inputs_share_the_load_of_the_output_by_hand() -> None:
     some = trials_of(make_bed(5), *settings, "inputs=2", "phases=in_step")
     assert [spec.streams[0].tx_ports for spec in some] == [(1, 3)] * 2, "in step, one trial of a load is like another"
     assert some[1].streams[0].rate_fps == Fraction(NS_PER_S, 672) and not some[0].streams[0].start_offset_ns
-    least = trials_of(make_bed(4), *settings[:3], "inputs=3", "loads_pct=0.5", "phases=in_step")
-    assert [spec.streams[0].rate_fps for spec in least] == [Fraction(NS_PER_S, 600 * 672)], "of 0.5 % a third each"
+    slowest = trials_of(make_bed(4), *settings[:3], "inputs=3", "loads_pct=0.5", "phases=in_step")
+    assert [spec.streams[0].rate_fps for spec in slowest] == [Fraction(NS_PER_S, 600 * 672)], "of 0.5 % a third each"
     # Where an input's gap is longer, its slot is that of the load: 8 x (64 + 8 + 32) bits.
     ports = [replace(port, ifg_bits=256 if port.number == 4 else 96) for port in make_bed(4).ports]
     assert trials_of(replace(make_bed(4), ports=tuple(ports)), *settings)[3].streams[0].rate_fps == Fraction(10**9, 832)
