@@ -48,10 +48,12 @@ def spec_of(rate_fps: int, *, learns: bool = True, burst: Burst | None = None) -
 
 
 @pytest.mark.skipif(shutil.which("tc") is None, reason="tc is not installed")
-@pytest.mark.parametrize("burst", [None, Burst(20)])
+@pytest.mark.parametrize("burst_frames", [1, 20])
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_bucket_is_measured_and_left_out(target: str, burst: Burst | None) -> None:
+def test_a_bucket_is_measured_and_left_out(target: str, burst_frames: int) -> None:
     """Half of the load passes; the queue of the kernel is as long as the bucket, and late at the end."""
+    # simple_switch has no passes for bursts at the rate of the line.
+    burst = Burst(burst_frames, Fraction(4 * RATES_FPS[target])) if burst_frames > 1 else None
     spec = spec_of(RATES_FPS[target], burst=burst)
     frame_bytes = SIZE_BYTES - FCS_BYTES
     half_fps = RATES_FPS[target] // 2
