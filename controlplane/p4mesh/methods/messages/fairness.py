@@ -104,7 +104,7 @@ class LoadRow(Record):
         where = f"{self.frame_size_bytes} B at {number_text(self.load_pct)} %"
         if not self.status.trusted:
             return f"{where}: {self.status.value}: {self.reason}"
-        if self.lost_frames or self.queues in (None, Trend.STEADY.value):
+        if self.lost_frames or self.queues == Trend.STEADY.value:
             return ""
         if not self.fills:
             return f"{where}: no frame was lost, but the trial is too short to tell whether a queue fills"

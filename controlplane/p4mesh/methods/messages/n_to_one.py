@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 from p4mesh import numerals
 from p4mesh.errors import ParameterError
@@ -177,15 +178,21 @@ def _repeats(parameters: ParameterSet) -> int:
 
 
 def _about(rows: Sequence[LoadRow]) -> str:
+    """Loads without loss, of which a trial that was too short to tell says nothing about a longer one."""
     good = [row for row in rows if row.status.trusted]
-    lossless = max((row.load_pct for row in good if not row.lost_frames and not row.fills), default=None)
-    peak = max((row.throughput_pct for row in good), default=None)
-    full = max(good, key=lambda row: row.load_pct, default=None)
-    words = [
-        f"lossless up to {number_text(lossless)} % of the loads tried"
-        if lossless is not None
-        else "no load without loss",
-        f"peak throughput {peak:.4f} %" if peak is not None else "",
-        f"at {number_text(full.load_pct)} % {full.throughput_pct:.4f} %" if full is not None else "",
-    ]
-    return ", ".join(filter(None, words))
+    lossy = min((row.load_pct for row in good if row.lost_frames or row.fills), default=inf)
+    told = min((row.load_pct for row in good if row.finding), default=inf)
+    unseen = max((row.load_pct for row in good if row.load_pct < lossy), default=None)
+    lossless = max((row.load_pct for row in good if row.load_pct < min(lossy, told)), default=None)
+    words = []
+    if lossless is not None:
+        words.append(f"lossless up to {number_text(lossless)} % of the loads tried")
+    if unseen != lossless:
+        words.append(f"no loss seen up to {number_text(unseen)} %, in trials too short to tell whether a queue fills")
+    if good and unseen is None:
+        words.append(f"loss or a queue that fills from {number_text(lossy)} %")
+    if good:
+        full = max(good, key=lambda row: row.load_pct)
+        words.append(f"peak throughput {max(row.throughput_pct for row in good):.4f} %")
+        words.append(f"at {number_text(full.load_pct)} % {full.throughput_pct:.4f} %")
+    return ", ".join(words)
