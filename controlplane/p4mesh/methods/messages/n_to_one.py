@@ -187,7 +187,7 @@ def _about(rows: Sequence[LoadRow]) -> str:
     words = []
     if lossless is not None:
         words.append(f"lossless up to {number_text(lossless)} % of the loads tried")
-    if unseen != lossless:
+    if unseen is not None and unseen != lossless:
         words.append(f"no loss seen up to {number_text(unseen)} %, in trials too short to tell whether a queue fills")
     if good and unseen is None:
         words.append(f"loss or a queue that fills from {number_text(lossy)} %")
