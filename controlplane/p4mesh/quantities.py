@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from math import isfinite
 
@@ -32,6 +32,22 @@ def signed_text(value: float | Fraction, digits: int = 6) -> str:
 def typed_text(value: float | Fraction, digits: int = 12) -> str:
     """A number as somebody types it into a file or a command: neither commas nor an exponent."""
     return f"{_rounded(value, digits):f}"
+
+
+def most_text(limit: float | Fraction, digits: int = 10) -> str:
+    """The largest number of so many digits that is not above a limit, as it is typed."""
+    return _typed_limit(limit, digits, ROUND_FLOOR)
+
+
+def least_text(limit: float | Fraction, digits: int = 10) -> str:
+    """The smallest number of so many digits that is not below a limit, as it is typed."""
+    return _typed_limit(limit, digits, ROUND_CEILING)
+
+
+def _typed_limit(limit: float | Fraction, digits: int, rounding: str) -> str:
+    exact = Fraction(limit)
+    context = Context(prec=digits, rounding=rounding)
+    return f"{context.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(context):f}"
 
 
 def decimals_text(value: float | Fraction, digits: int, rounding: str = ROUND_HALF_UP) -> str:

@@ -11,7 +11,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.traffic.method import Traffic, laid_over
-from p4mesh.quantities import number_text, typed_text
+from p4mesh.quantities import least_text, number_text
 from p4mesh.run.chosen_interfaces import chosen_topology
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
@@ -120,7 +120,7 @@ def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, targe
                 ("samples",),
                 f"{cost.cells} cells take {number_text(cost.reading_ns / 1e9, 3)} s to read, every "
                 f"{number_text(cost.every_ns / 1e9)} s",
-                f"every_s of {typed_text(cost.reading_ns / MOST_OF_THE_TIME / 1e9, 3)} or more",
+                f"every_s of {least_text(cost.reading_ns / MOST_OF_THE_TIME / 1e9, 3)} or more",
             )
         bytes_of_all += cost.bytes_on_disk * text.traffic.repeat
         if cost.share > highest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.quantities import number_text, typed_text
+from p4mesh.quantities import most_text, number_text
 from p4mesh.tester.seed_layout import can_be_cut
 from p4mesh.tester.sendable import require_sendable
 from p4mesh.topology.model import TesterPort
@@ -59,7 +59,7 @@ def _require_room_on_the_line(number: int, uses: Sequence[_Use]) -> None:
         if busy > 1 + _ROUNDING:
             raise ParameterError(
                 f"stream '{beginning.stream.name}': port {number} needs {number_text(100 * busy)} % of its line rate",
-                hint=f"the port sends at most {typed_text(beginning.limit_fps, 10)} frames/s of "
+                hint=f"the port sends at most {most_text(beginning.limit_fps)} frames/s of "
                 f"{number_text(beginning.stream.mean_frame_bytes)} bytes",
             )
 

@@ -13,6 +13,8 @@ from p4mesh.methods.results import fields
 from p4mesh.quantities import (
     decimals_text,
     frame_sizes_text,
+    least_text,
+    most_text,
     grouped,
     number_text,
     ports_text,
@@ -110,6 +112,21 @@ def test_a_change_has_its_sign() -> None:
 
 def test_a_number_that_is_typed_has_neither_commas_nor_an_exponent() -> None:
     assert [typed_text(value) for value in (1e6, 1e-7, Fraction(1, 3))] == ["1000000", "0.0000001", "0.333333333333"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "least"),
+    [
+        (Fraction(10**9, 1184), "844594.5945", "844594.5946"),
+        (Fraction(10**9, 672), "1488095.238", "1488095.239"),
+        (Fraction(1, 3 * 10**7), "0.00000003333333333", "0.00000003333333334"),
+        (Fraction(15 * 10**13, 672), "223214285700", "223214285800"),
+        (12_500, "12500", "12500"),
+    ],
+)
+def test_a_limit_that_is_typed_is_not_beyond_itself(limit: Fraction | int, most: str, least: str) -> None:
+    assert (most_text(limit), least_text(limit)) == (most, least)
+    assert Fraction(most) <= limit <= Fraction(least)
 
 
 def test_no_text_of_the_product_is_made_with_a_format_that_has_exponents() -> None:

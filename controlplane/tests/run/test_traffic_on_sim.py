@@ -15,6 +15,7 @@ import pytest
 from support.networks import network, node, parsed, switch
 
 from p4mesh.cli.main import main
+from p4mesh.errors import P4MeshError
 from p4mesh.methods.results.latency_cells import Jitter
 from p4mesh.methods.traffic.classes import Acceptance
 from p4mesh.methods.traffic.results import Counts, Latency, _judgement
@@ -610,6 +611,35 @@ duration_s: 0.002
     # Half of each class is lost, and it is more than the goal if the range is.
     assert [row["state"] for row in classes] == ["PASS" if told else "FAIL"] * 2
     assert {row["reason"] for row in classes} == {"" if told else "a longer run may lose up to 1 of the frames"}
+
+
+@pytest.mark.parametrize(
+    ("refused", "typed"),
+    [
+        ("rate: 110 %, sizes: 128, frames: 10", r"rate: at most ([\d.]+ frames/s)"),
+        (
+            "rate: 110 %, sizes: [{bytes: 64, weight: 7}, {bytes: 1518, weight: 5}], frames: 12",
+            r"rate: at most ([\d.]+ frames/s)",
+        ),
+        (
+            "rate: 700 frames/s, sizes: 64, duration_s: 0.02, arrivals: {shape: steps, low_pct: 50, period_ms: 0.1}",
+            r"period_ms: lengthen the period to 10 frames, ([\d.]+) ms",
+        ),
+    ],
+)
+def test_a_limit_that_a_hint_names_is_accepted(refused: str, typed: str, tmp_path: Path) -> None:
+    key, pattern = typed.split(": ", 1)
+    text = f"""\
+name: hint
+{PHASES}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, {refused}}}
+"""
+    with pytest.raises(P4MeshError) as caught:
+        send(tmp_path, text)
+    found = re.search(pattern, caught.value.hint or "")
+    assert found
+    run = send(tmp_path, re.sub(f"{key}: [^,}}]*", f"{key}: {found[1]}", text, count=1))
+    assert rows(run, "classes")[0]["lost_frames"] == 0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, port_number
-from p4mesh.quantities import number_text
+from p4mesh.quantities import most_text, number_text
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES
 from p4mesh.traffic.patterns import Message, Pattern, PositionClass
 from p4mesh.traffic.stream import Burst, Stream
@@ -81,7 +81,7 @@ def require_room(test: str, bed: Bed, port: int, sizes: Sequence[int], frames: i
             f"{test}: a message of {frames:,} frames of {max(sizes)} B takes {number_text(longest / 1000)} us of the "
             f"line of port {port}, and {number_text(messages_per_s)} a second leave "
             f"{number_text(10**6 / messages_per_s)} us",
-            hint=f"at most {number_text(NS_PER_S / longest)} messages a second, or shorter ones",
+            hint=f"at most {most_text(NS_PER_S / longest, 6)} messages a second, or shorter ones",
         )
 
 

@@ -14,7 +14,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal, integer, port_number, text
 from p4mesh.numerals import is_digits
-from p4mesh.quantities import number_text, typed_text
+from p4mesh.quantities import most_text, number_text
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.rates import VALID_RATES, Rate
@@ -181,7 +181,7 @@ def rate_fps(bed: Bed, parameters: ParameterSet, rate: str, size: int) -> Fracti
         raise ParameterError(
             f"--set rates: {rate} of {size} B frames are {number_text(fps, 9)} frames/s, above the line of port "
             f"{sender.number}",
-            hint=f"at most {typed_text(int(most))} frames/s, 100 %",
+            hint=f"at most {most_text(most)} frames/s, 100 %",
         )
     return fps
 

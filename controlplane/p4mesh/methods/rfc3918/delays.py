@@ -22,7 +22,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.latency import BASELINE, BURDENED
 from p4mesh.methods.rfc3918.setup import MULTICAST, Setup, burden_parameters, setup_parameters, trial_parameters
-from p4mesh.quantities import typed_text
+from p4mesh.quantities import most_text, typed_text
 from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US, max_rate_fps, serialization_ns
 from p4mesh.traffic.memberships import MembershipChange, report_bytes
 from p4mesh.trial.result import TrialResult
@@ -126,7 +126,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
         if parameters.number("stream_fps") > limit:
             raise ParameterError(
                 f"stream_fps={typed_text(parameters.number('stream_fps'))} is above the line rate",
-                hint=f"a port sends at most {typed_text(limit, 10)} frames/s of {size} bytes",
+                hint=f"a port sends at most {most_text(limit)} frames/s of {size} bytes",
             )
         rows: list[DelayRow] = []
         plan = [(part, *ports) for part in self.parts for ports in self._trials(setup)]

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import fields
 
 from p4mesh.methods.traffic.frames import Place
-from p4mesh.quantities import number_text, typed_text
+from p4mesh.quantities import least_text, most_text, number_text, typed_text
 from p4mesh.traffic.arrivals import MOST_DEPARTURES, OnOff, Poisson, Profile, Recorded
 from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, NS_PER_US
 from p4mesh.traffic_file.model import Arrivals, TrafficClass
@@ -104,7 +104,7 @@ def _require_line(run: FileRun, where: Place, highest_fps: Fraction, line_fps: F
         raise run.error(
             where,
             f"its highest rate, {number_text(highest_fps, 10)} frames/s, is above the line rate of a sender",
-            f"lower the mean rate, so that the highest is at most {typed_text(line_fps, 10)} frames/s",
+            f"lower the mean rate, so that the highest is at most {most_text(line_fps)} frames/s",
         )
 
 
@@ -115,7 +115,7 @@ def _require_periods(run: FileRun, where: Place, period_s: Fraction, duration_s:
         raise run.error(
             where,
             f"{number_text(frames)} frames in a period of {number_text(1000 * period_s)} ms have no shape",
-            f"lengthen the period to {_FEWEST_IN_PERIOD} frames, {typed_text(1000 * _FEWEST_IN_PERIOD / rate_fps)} ms, "
+            f"lengthen the period to {_FEWEST_IN_PERIOD} frames, {least_text(1000 * _FEWEST_IN_PERIOD / rate_fps)} ms, "
             "or raise the rate",
         )
     periods = max(1, round(duration_s / period_s))

@@ -14,7 +14,7 @@ from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.results.latency import Definition, shift_ns
 from p4mesh.methods.traffic.arrivals import arrivals_of, recorded_rate_fps
 from p4mesh.methods.traffic.frames import Place, frame_of, is_range, mean_bytes, modifiers_of, sizes_of
-from p4mesh.quantities import number_text, typed_text
+from p4mesh.quantities import most_text, number_text
 from p4mesh.traffic.arrivals import Recorded
 from p4mesh.traffic.derived import (
     drifting,
@@ -170,7 +170,7 @@ def _rate_fps(
                 where,
                 f"{number_text(rate_fps, 10)} frames/s of {number_text(size)} B are above the line rate of port "
                 f"{port.number}",
-                f"at most {typed_text(limit_fps, 10)} frames/s",
+                f"at most {most_text(limit_fps)} frames/s",
             )
     return rate_fps
 
