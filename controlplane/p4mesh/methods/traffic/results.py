@@ -297,7 +297,7 @@ class _Rows:
             loss_ratio_below=None
             if ratio or error
             else excluded_ratio(0, min(counts.tx_frames, counts.expected_frames)),
-            bucket_loss_ratio=_bucket_loss_ratio(counts, len({one.flow.tx_port for one in found}), result),
+            bucket_loss_ratio=_bucket_loss_ratio(counts, error, len({one.flow.tx_port for one in found})),
             flooded_frames=_strays(item, result, "flooded_frames"),
             misdirected_frames=_strays(item, result, "misdirected_frames"),
             latency=latency,
@@ -462,12 +462,12 @@ def _loss_ratio_error(counts: Counts, fills: bool, result: TrialResult) -> float
     return None if error_pct is None else min(1.0, error_pct / 100)
 
 
-def _bucket_loss_ratio(counts: Counts, senders: int, result: TrialResult) -> float:
-    if not is_settled(result):
-        return 1.0
+def _bucket_loss_ratio(counts: Counts, ratio_error: float | None, senders: int) -> float:
+    """What forgiven bursts hide comes on top of the error of the ratio: a queue holds what a policer has let through."""
     # A frame that is forgiven is one copy more at each of its receivers.
     alone = min(1.0, counts.tx_frames / max(1, counts.expected_frames))
-    return bucket_ratio((counts.missed_frames + uneven_frames(result)) * alone, counts.expected_frames * alone, senders)
+    most = counts.missed_frames + (ratio_error or 0.0) * counts.expected_frames
+    return bucket_ratio(most * alone, counts.expected_frames * alone, senders)
 
 
 def _queues(found: Sequence[Found], result: TrialResult) -> str:
