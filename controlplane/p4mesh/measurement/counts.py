@@ -349,6 +349,17 @@ class QueueTrend:
 
 
 @dataclass(frozen=True)
+class ClassQueues:
+    """Queues that the frames of a class went through in its own time, and how its latency went."""
+
+    traffic_class: str
+    trend: QueueTrend
+    latency_error_ns: float
+    """Error of its average latencies, as :attr:`Counts.latency_error_ns`."""
+    latency_growth_ns: float
+
+
+@dataclass(frozen=True)
 class Counts:
     """Frames of the streams of a plan, in total, per port and optionally per flow."""
 

@@ -20,11 +20,14 @@ _LEAST_FRAMES = 8
 """Frames of a flow whose mean latency says how its queue grew."""
 
 
-def growth_bounds(pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array) -> dict[tuple[int, int], float]:
+def growth_bounds(
+    pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array, part_ticks: float | None = None
+) -> dict[tuple[int, int], float]:
     """Bound the growth of latency by time for each pair of ports that has got two frames.
 
     ``pairs`` has the flows by (transmit port, receive port), ``last`` are the records of all cells at rest. A growth is
-    the share of the arrivals that a queue keeps, at most 1.
+    the share of the arrivals that a queue keeps, at most 1. It is that in any ``part_ticks`` of the time of the flows,
+    or while all of them send.
     """
     groups = Groups([[flow.cell for flow in flows] for flows in pairs.values()])
     records = last[groups.rows]
@@ -40,6 +43,8 @@ def growth_bounds(pairs: Mapping[tuple[int, int], Sequence[Flow]], last: Array) 
         # First frames that are late raise the mean; each hides this much of the growth.
         grown += 2 * (longest - least) / frames
         spans = (end - first).astype(np.float64)
+        if part_ticks is not None:
+            alone = (spans - part_ticks).clip(0)
         filled = (1 - alone / spans).clip(0)
         bounds = grown / (spans * filled**2)
     bounds[(frames < _LEAST_FRAMES) | np.isnan(bounds)] = np.inf

@@ -16,6 +16,7 @@ import numpy as np
 
 from p4mesh.measurement.columns import Array
 from p4mesh.measurement.queue_trend import Readings
+from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
 
 _T_95 = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
@@ -24,6 +25,7 @@ _SIGMAS = 5
 _LEAST_GROWTH = 0.02
 """Share of the average; less is no matter for a report."""
 _LEAST_TICKS = 4
+_SUMS = ("frames", "latency_sum")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,40 @@ def latency_course(plan: Plan, readings: Readings | None, tick_ps: int) -> Laten
     grown = [_growth(_means(readings.records, chosen)) for chosen in of_ports]
     begun = [_of_the_begin(readings.records, chosen) for chosen in of_ports]
     return LatencyCourse(max(error, *begun) * tick_ps / 1000, max(grown, default=0.0) * tick_ps / 1000)
+
+
+def course_of_class(
+    flows: Sequence[Flow], pieces: Sequence[tuple[Readings, bool]], last: Array, tick_ps: int
+) -> LatencyCourse:
+    """The course of some flows in pieces of a trial, each with whether a growth there is not that of a queue.
+
+    The average of all frames may be off from that of the windows, too: others have come and gone between the pieces.
+    """
+    error, grown = 0.0, 0.0
+    ports = {flow.cell: flow.rx_port for flow in flows}
+    read: dict[int, list[np.ndarray[Any, Any]]] = {}
+    rows: dict[int, set[int]] = {}
+    for readings, is_growth in pieces:
+        rx_ports = np.array([ports.get(cell, -1) for cell in readings.cells])
+        if (whole := _means(readings.records, rx_ports >= 0)) is None:
+            continue
+        means, _ = whole
+        error = max(error, _T_95[len(means)] * float(means.std(ddof=1)) / sqrt(len(means)))
+        for port in np.unique(rx_ports[rx_ports >= 0]).tolist():
+            chosen = rx_ports == port
+            if is_growth:
+                grown = max(grown, _growth(_means(readings.records, chosen)))
+            first, end = (
+                np.array([_total(readings.records[place][chosen], name) for name in _SUMS]) for place in (0, -1)
+            )
+            read.setdefault(port, []).append(end - first)
+            rows.setdefault(port, set()).update(np.array(readings.cells)[chosen].tolist())
+    for port, inside in read.items():
+        frames, latency = np.sum(inside, axis=0).tolist()
+        all_frames, all_latency = (_total(last[sorted(rows[port])], name) for name in _SUMS)
+        if frames:
+            error = max(error, abs(all_latency / all_frames - latency / frames))
+    return LatencyCourse(error * tick_ps / 1000, grown * tick_ps / 1000)
 
 
 def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Array, Array] | None:

@@ -73,14 +73,16 @@ def queue_trend(
     duration_ticks: float,
     tick_ps: int,
     limit: float,
+    pairs: Mapping[Pair, Sequence[Flow]] | None = None,
+    part_ticks: float | None = None,
 ) -> QueueTrend | None:
     """Trend of the queues between the ports; None where no pair of ports has got two frames.
 
     ``last`` are the records of all cells at rest, ``limit`` is the excess that must not be missed, as a share of the
-    departures.
+    departures. Of some flows alone, ``pairs`` has them; in a part of the trial alone, it lasts ``part_ticks``.
     """
-    all_pairs = pairs_of(plan)
-    bounds = growth_bounds(all_pairs, last)
+    all_pairs = pairs_of(plan) if pairs is None else pairs
+    bounds = growth_bounds(all_pairs, last, part_ticks)
     if not bounds:
         return None
     if max(bounds.values()) <= _QUIET:
@@ -156,7 +158,7 @@ class _Judge:
         self._limit = limit
         """Growth of latency by time, which is the share of the arrivals that the queue keeps."""
         self._frames_to: dict[int, int] = {}
-        for (_, rx), flows in pairs.items():
+        for (_, rx), flows in pairs_of(plan).items():
             self._frames_to[rx] = self._frames_to.get(rx, 0) + _frames(last, flows)
         self._clocks = _clocks(plan)
         self._windows = _Windows(readings) if readings is not None and len(readings.records) > _LEAST_WINDOWS else None

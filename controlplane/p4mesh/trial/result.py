@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from p4mesh.measurement.counts import (
+    ClassQueues,
     FlowCounts,
     HistogramStats,
     InterarrivalStats,
@@ -89,3 +90,5 @@ class TrialResult:
     interarrival: tuple[InterarrivalStats, ...] = field(default=(), metadata={"stored": "if set"})
     reached_ports: tuple[int, ...] = field(default=(), metadata={"stored": "if set"})
     """Ports that frames reached in a trial whose learning could not be verified."""
+    class_queues: tuple[ClassQueues, ...] = field(default=(), metadata={"stored": "if set"})
+    """Those of the classes of a traffic file, each of which is judged by its own frames and time."""

@@ -118,8 +118,6 @@ class TrialSpec:
     """Samples that are taken while the streams run; None = none."""
     watch_queues: bool = field(default=False, metadata={"stored": "if set"})
     """Read latencies while the streams run, and say whether a queue of the device fills."""
-    watched_ns: tuple[int, int] | None = field(default=None, metadata={"stored": "if set"})
-    """Begin and end of the time in which they are read, which may be empty; None = from first to last departure."""
     watch_losses: bool = field(default=False, metadata={"stored": "if set"})
     """Read counters while the streams run, and say whether the device forwarded more at first; so do watched queues."""
     excess_limit_ppm: int = field(default=EXCESS_LIMIT_PPM, metadata={"stored": "if set"})

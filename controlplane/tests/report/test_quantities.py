@@ -13,9 +13,9 @@ from p4mesh.methods.results import fields
 from p4mesh.quantities import (
     decimals_text,
     frame_sizes_text,
+    grouped,
     least_text,
     most_text,
-    grouped,
     number_text,
     ports_text,
     signed_text,

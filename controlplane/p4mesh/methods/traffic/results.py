@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -208,8 +208,8 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     for flow, (late, early) in zip(result.flows, shares, strict=True):
         stream = streams[flow.stream]
         flows[stream.traffic_class].append(Found(stream, flow, late, early, corrupted))
-    rows = _Rows(run.label, result, bed, definition)
-    classes = tuple(rows.of_class(item, flows[item.name]) for item in run.classes)
+    rows = {name: _Rows(run.label, _of_class(result, name), bed, definition) for name in flows}
+    classes = tuple(rows[item.name].of_class(item, flows[item.name]) for item in run.classes)
     return RunResult(
         run=run.label,
         state=Verdict.worst(item.state for item in classes),
@@ -220,11 +220,13 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
         foreign_frames=result.foreign_frames,
         classes=classes,
         flows=tuple(
-            rows.of_flows(name, [one], one.flow.stream, one.flow.part) for name, found in flows.items() for one in found
+            rows[name].of_flows(name, [one], one.flow.stream, one.flow.part)
+            for name, found in flows.items()
+            for one in found
         ),
-        pairs=tuple(rows.of_flows(name, group) for name, found in flows.items() for group in _by_pair(found)),
-        sizes=tuple(row for name, found in flows.items() for row in rows.of_sizes(name, found)),
-        layers=tuple(row for name, found in flows.items() for row in rows.of_layers(name, found)),
+        pairs=tuple(rows[name].of_flows(name, group) for name, found in flows.items() for group in _by_pair(found)),
+        sizes=tuple(row for name, found in flows.items() for row in rows[name].of_sizes(name, found)),
+        layers=tuple(row for name, found in flows.items() for row in rows[name].of_layers(name, found)),
         interarrival=tuple(
             _interarrival(run.label, streams, found, at, times)
             for found in result.interarrival
@@ -237,6 +239,19 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
             if pacing.start_offset_error_ns > float(bed.stamps.resolution_ns)
         ),
     )
+
+
+def _of_class(result: TrialResult, name: str) -> TrialResult:
+    """The result as it is of a class, whose queues and latencies are those of its own frames and time."""
+    for found in result.class_queues:
+        if found.traffic_class == name:
+            return replace(
+                result,
+                queues=found.trend,
+                latency_error_ns=max(result.latency_error_ns, found.latency_error_ns),
+                latency_growth_ns=found.latency_growth_ns,
+            )
+    return result
 
 
 @dataclass(frozen=True)
@@ -261,7 +276,7 @@ def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
 
 
 class _Rows:
-    """Rows of one trial: each sums up some of its flows."""
+    """Rows of a class in one trial: each sums up some of its flows."""
 
     def __init__(self, run: str, result: TrialResult, bed: Bed, definition: Definition) -> None:
         self._run = run
@@ -463,7 +478,7 @@ def _loss_ratio_error(counts: Counts, fills: bool, result: TrialResult) -> float
 
 
 def _bucket_loss_ratio(counts: Counts, ratio_error: float | None, senders: int) -> float:
-    """What forgiven bursts hide comes on top of the error of the ratio: a queue holds what a policer has let through."""
+    """Forgiven bursts come on top of the error of the ratio: a queue holds what a policer has let through."""
     # A frame that is forgiven is one copy more at each of its receivers.
     alone = min(1.0, counts.tx_frames / max(1, counts.expected_frames))
     most = counts.missed_frames + (ratio_error or 0.0) * counts.expected_frames

@@ -18,9 +18,6 @@ from p4mesh.traffic_file.reader import FileRun
 from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
-_UNEVEN = 100
-"""Classes that begin and end apart by at most this part of the run are watched as if they did not."""
-
 
 @dataclass(frozen=True)
 class LaidRun:
@@ -73,26 +70,10 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         stop_on_los=phases.stop_on_los,
         departure_error_ns=run.traffic.departure_error_ns,
         watch_queues=watched,
-        watched_ns=_together_ns(classes, latest_ns) if watched else None,
         watch_losses=True,
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)
-
-
-def _together_ns(classes: tuple[LaidClass, ...], latest_ns: int) -> tuple[int, int] | None:
-    """Begin and end of the time in which all classes send, as one that begins or ends moves the latency of others.
-
-    None where that is nearly all of the run.
-    """
-    last_ns = max(item.end_ns for item in classes)
-    first_ns = min(
-        min(stream.start_offset_ns or (0,)) + stream.frame_count * NS_PER_S // stream.rate_fps
-        for item in classes
-        for stream in item.streams
-    )
-    apart_ns = max(last_ns - min(item.end_ns for item in classes), latest_ns)
-    return None if _UNEVEN * apart_ns <= last_ns else (latest_ns, max(first_ns, latest_ns))
 
 
 def _sampling(run: FileRun, length_ns: int) -> Sampling | None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from p4mesh.measurement.counts import LatencyStats, Trend
+from p4mesh.measurement.class_queues import Piece, class_queues, pieces_of
+from p4mesh.measurement.counts import ClassQueues, LatencyStats, QueueTrend, Trend
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.latency_course import latency_course
 from p4mesh.measurement.queue_trend import Readings, queue_trend
-from p4mesh.measurement.queue_watch import QueueWatch, queue_watch
+from p4mesh.measurement.queue_watch import queue_watch
 from p4mesh.tester.reading import Reading
 from p4mesh.trial.parts.base import Part, Sending, Trial
 from p4mesh.trial.result import TrialResult
@@ -19,13 +20,17 @@ from p4mesh.verdict import Verdict
 
 
 class QueueWatching(Part):
-    """Readings of some cells at equal distances; none around an interruption, which moves all latencies."""
+    """Readings of some cells at equal distances; none around an interruption, which moves all latencies.
+
+    Classes that send at different times are watched in each piece of the trial in which the same of them send.
+    """
 
     def __init__(self, trial: Trial) -> None:
         super().__init__(trial)
-        self._watch: QueueWatch | None = None
-        self._times_ns: list[int] = []
-        self._records: list[np.ndarray[Any, Any]] = []
+        self._pieces: tuple[Piece, ...] = ()
+        self._due: list[tuple[int, Piece]] = []
+        self._cells: dict[Piece, tuple[range, ...]] = {}
+        self._records: dict[Piece, list[np.ndarray[Any, Any]]] = {}
 
     @classmethod
     def is_wanted(cls, trial: Trial) -> bool:
@@ -34,35 +39,56 @@ class QueueWatching(Part):
     def started(self, sending: Sending) -> None:
         if self.trial.spec.interruption is not None:
             return
-        tester, plan = sending.tester, sending.plan
-        passes = tester.dataplane.passes_per_cell
-        begin_ns, end_ns = self.trial.spec.watched_ns or (0, sending.duration_ns)
-        self._watch = queue_watch(plan, end_ns - begin_ns, tester.tick_ps, plan.round_ns, passes)
-        if self._watch is not None:
-            self._times_ns = [sending.lead_ns + begin_ns + time_ns for time_ns in self._watch.times_ns]
-            self.due_ns = self._times_ns.pop(0)
+        tester, plan, streams = sending.tester, sending.plan, self.trial.spec.streams
+        whole = Piece(0, sending.duration_ns, frozenset(), True)
+        has_classes = any(stream.traffic_class for stream in streams)
+        self._pieces = pieces_of(streams, sending.duration_ns) if has_classes else (whole,)
+        for piece in self._pieces:
+            watch = queue_watch(plan, piece.length_ns, tester.tick_ps, plan.round_ns, tester.dataplane.passes_per_cell)
+            if piece.watched and watch is not None:
+                self._cells[piece] = watch.cells
+                begin_ns = sending.lead_ns + piece.begin_ns
+                self._due += ((begin_ns + time_ns, piece) for time_ns in watch.times_ns)
+        self.due_ns = self._due[0][0] if self._due else None
 
     def act(self, sending: Sending) -> None:
-        assert self._watch is not None
-        self.due_ns = self._times_ns.pop(0) if self._times_ns else None
-        self._records.append(sending.read(self._watch.cells))
+        _, piece = self._due.pop(0)
+        self.due_ns = self._due[0][0] if self._due else None
+        self._records.setdefault(piece, []).append(sending.read(self._cells[piece]))
 
     def add(self, result: TrialResult, reading: Reading, flows: FlowArrays) -> TrialResult:
         if result.status is Verdict.ABORT:
             return result
-        readings = None
-        if self._watch is not None:
-            readings = Readings(tuple(cell for part in self._watch.cells for cell in part), tuple(self._records))
+        readings = {
+            piece: Readings(tuple(cell for part in self._cells[piece] for cell in part), tuple(records))
+            for piece, records in self._records.items()
+        }
         spec, tick_ps = self.trial.spec, self.trial.tester.tick_ps
+        limit = spec.excess_limit_ppm / 1_000_000
+        if any(stream.traffic_class for stream in spec.streams):
+            found = tuple(
+                class_queues(
+                    self.trial.plan,
+                    spec.streams,
+                    self._pieces,
+                    readings,
+                    reading.records,
+                    duration_ns=spec.duration_ns,
+                    tick_ps=tick_ps,
+                    limit=limit,
+                )
+            )
+            return replace(result, queues=_worst(found), class_queues=found)
+        whole = next(iter(readings.values()), None)
         trend = queue_trend(
             self.trial.plan,
-            readings,
+            whole,
             reading.records,
             duration_ticks=spec.duration_ns * 1000 / tick_ps,
             tick_ps=tick_ps,
-            limit=spec.excess_limit_ppm / 1_000_000,
+            limit=limit,
         )
-        course = latency_course(self.trial.plan, readings, tick_ps)
+        course = latency_course(self.trial.plan, whole, tick_ps)
         filling = trend is not None and trend.trend is Trend.FILLING
         return replace(
             result,
@@ -70,6 +96,14 @@ class QueueWatching(Part):
             latency_error_ns=max(result.latency_error_ns, _beyond(course.error_ns, result.latency)),
             latency_growth_ns=0.0 if filling else course.growth_ns,
         )
+
+
+def _worst(found: tuple[ClassQueues, ...]) -> QueueTrend | None:
+    """The trend of all classes together."""
+    for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY):
+        if trends := [each.trend for each in found if each.trend.trend is kind]:
+            return max(trends, key=lambda trend: trend.excess_ppm + trend.error_ppm)
+    return None
 
 
 def _beyond(error_ns: float, latency: LatencyStats | None) -> float:
