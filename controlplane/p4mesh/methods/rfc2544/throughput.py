@@ -168,7 +168,15 @@ def deviations(parameters: ParameterSet, sizes: Sequence[FrameSize], line_rate_b
     factor = parameters.integer("confirm_factor")
     shortest = min(factor * shared.duration_ns_of(parameters, size, line_rate_bps) for size in sizes)
     duration = shared.duration_deviation(parameters, sizes, line_rate_bps, RFC_DURATION_S, DURATION_CLAUSE)
-    confirmed = "" if factor > 1 else "Results are not confirmed by a longer trial than those of the search."
+    as_many_frames = parameters.is_word("duration_ms")
+    confirmed = ""
+    if factor == 1 and as_many_frames and parameters.text("search_method") != SearchMethod.MLR.value:
+        confirmed = (
+            "Results are tried again only at loads so low that fewer frames were sent than at the highest one, by a "
+            "trial of as many."
+        )
+    elif factor == 1:
+        confirmed = "Results are not confirmed by a longer trial than those of the search."
     if duration and shortest >= RFC_DURATION_S * NS_PER_S:
         duration = (
             f"Search trials are shorter than the {RFC_DURATION_S} s of {DURATION_CLAUSE}, the confirming ones are not."
@@ -176,6 +184,6 @@ def deviations(parameters: ParameterSet, sizes: Sequence[FrameSize], line_rate_b
     elif duration and factor > 1:
         # A sentence of its own: other tests of a suite have the one before it as well, and it is shown once.
         longer = ", and longer at loads so low that fewer frames would be sent than at the highest one"
-        scaled = longer if parameters.is_word("duration_ms") else ""
+        scaled = longer if as_many_frames else ""
         confirmed = f"Confirming trials take {factor} times as long as those of the search{scaled}."
     return tuple(text for text in (duration, confirmed) if text)

@@ -467,11 +467,22 @@ def test_every_trial_says_how_many_are_expected_after_it() -> None:
         assert Throughput().trials_expected(Unit(64, ""), parameters) == trials
 
 
-def test_a_search_that_is_not_confirmed_says_so() -> None:
+@pytest.mark.parametrize("settings", [(), ("duration_ms=10",), ("search_method=mlr",)])
+def test_a_search_that_is_not_confirmed_says_so(settings: tuple[str, ...]) -> None:
+    """Of 600,000 frames/s, 40 % of the line, a scaled trial is made 2.5 times as long, with as many frames."""
     measurer = Noted(capacity(Fraction(600_000)))
-    _, outcome = run(Throughput(), measurer, 64, "confirm_factor=1")
-    assert "confirmation" not in vars(measurer), "a low result is tried with more frames, but that is none"
-    assert outcome.deviations[1:] == ("Results are not confirmed by a longer trial than those of the search.",)
+    _, outcome = run(Throughput(), measurer, 64, "confirm_factor=1", *settings)
+    assert "confirmation" not in vars(measurer)
+    lengths = {spec.duration_ns for spec in measurer.specs}
+    said = "Results are not confirmed by a longer trial than those of the search."
+    if not settings:
+        assert len(lengths) == 2
+        said = (
+            "Results are tried again only at loads so low that fewer frames were sent than at the highest one, by a "
+            "trial of as many."
+        )
+    assert settings != ("duration_ms=10",) or len(lengths) == 1
+    assert outcome.deviations[1:] == (said,)
 
 
 def test_only_bursts_that_lose_few_frames_are_tried_again() -> None:
