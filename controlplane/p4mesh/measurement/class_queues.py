@@ -68,8 +68,8 @@ def pieces_of(streams: Sequence[Stream], duration_ns: int) -> tuple[Piece, ...]:
 
     between = [(left[1], right[0]) for left, right in pairwise(limits)]
     longest = sorted(between, key=lambda each: each[0] - each[1])[:_MOST_PIECES]
-    found = [piece(*each, each in longest) for each in between]
-    return (*found, *(piece(*each, False) for each in limits if each[0] < each[1]))
+    found = [*(piece(*each, each in longest) for each in between), *(piece(*each, False) for each in limits)]
+    return tuple(each for each in found if each.sending and each.length_ns)
 
 
 def class_queues(

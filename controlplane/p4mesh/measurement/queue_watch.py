@@ -55,12 +55,17 @@ def times_of(step_ns: Fraction) -> tuple[int, ...]:
     return tuple(round(number * step_ns) for number in range(1, READINGS + 1))
 
 
-def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int) -> QueueWatch | None:
+def queue_watch(
+    plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int, shape_ns: Fraction | None = None
+) -> QueueWatch | None:
     """Readings of a transmission of ``duration_ns``; None where it is over before cells could be read.
 
-    ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell.
+    ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell. Of traffic whose
+    rates or sizes come again after ``shape_ns``, a window has whole ones.
     """
     step_ns = step_of(plan, duration_ns, tick_ps)
+    if shape_ns is not None:
+        step_ns = Fraction(duration_ns, READINGS + 1) // shape_ns * shape_ns
     rounds = int(step_ns / (_READING_SHARE * round_ns)) - PASSES_BESIDE
     longest = rounds // (2 * passes_per_cell)
     if longest < 1:

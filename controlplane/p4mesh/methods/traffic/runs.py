@@ -11,7 +11,6 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.traffic.classes import LaidClass, indistinguishable, lay
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.traffic.arrivals import Profile, Recorded
 from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S
 from p4mesh.traffic.rates import line_share
 from p4mesh.traffic_file.reader import FileRun
@@ -47,10 +46,6 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
     phases = run.traffic.phases
     streams = tuple(stream for item in classes for stream in item.streams)
     latest_ns = max(offset for stream in streams for offset in (*stream.start_offset_ns, 0))
-    # Latency goes with the size of a frame and with a rate that changes, which hide whether a queue fills.
-    watched = not any(
-        stream.sizes_in_turn_bytes or isinstance(stream.arrivals, Profile | Recorded) for stream in streams
-    )
     spec = TrialSpec(
         run.label,
         streams,
@@ -69,7 +64,7 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         interarrival=None if run.traffic.interarrival is UNSET else HistogramPer(run.traffic.interarrival),
         stop_on_los=phases.stop_on_los,
         departure_error_ns=run.traffic.departure_error_ns,
-        watch_queues=watched,
+        watch_queues=True,
         watch_losses=True,
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,10 @@ from p4mesh.measurement.latency_course import latency_course
 from p4mesh.measurement.queue_trend import Readings, queue_trend
 from p4mesh.measurement.queue_watch import queue_watch
 from p4mesh.tester.reading import Reading
+from p4mesh.traffic.arrivals import Profile, Recorded
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.parts.base import Part, Sending, Trial
+from p4mesh.trial.parts.transients import burst_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Verdict
 
@@ -41,10 +47,12 @@ class QueueWatching(Part):
             return
         tester, plan, streams = sending.tester, sending.plan, self.trial.spec.streams
         whole = Piece(0, sending.duration_ns, frozenset(), True)
+        shape_ns = _shape_ns(streams)
         has_classes = any(stream.traffic_class for stream in streams)
         self._pieces = pieces_of(streams, sending.duration_ns) if has_classes else (whole,)
         for piece in self._pieces:
-            watch = queue_watch(plan, piece.length_ns, tester.tick_ps, plan.round_ns, tester.dataplane.passes_per_cell)
+            passes = tester.dataplane.passes_per_cell
+            watch = queue_watch(plan, piece.length_ns, tester.tick_ps, plan.round_ns, passes, shape_ns)
             if piece.watched and watch is not None:
                 self._cells[piece] = watch.cells
                 begin_ns = sending.lead_ns + piece.begin_ns
@@ -96,6 +104,19 @@ class QueueWatching(Part):
             latency_error_ns=max(result.latency_error_ns, _beyond(course.error_ns, result.latency)),
             latency_growth_ns=0.0 if filling else course.growth_ns,
         )
+
+
+def _shape_ns(streams: Sequence[Stream]) -> Fraction | None:
+    """Time after which the rates and sizes of all streams come again; None where they stay the same.
+
+    Latency goes with both, so a window that is no whole number of them says nothing of a queue.
+    """
+    shapes = [stream for stream in streams if isinstance(stream.arrivals, Profile | Recorded)]
+    shapes += [stream for stream in streams if stream.sizes_in_turn_bytes and stream not in shapes]
+    if not shapes:
+        return None
+    found = [burst_ns(stream) for stream in shapes]
+    return Fraction(lcm(*(each.numerator for each in found)), gcd(*(each.denominator for each in found)))
 
 
 def _worst(found: tuple[ClassQueues, ...]) -> QueueTrend | None:

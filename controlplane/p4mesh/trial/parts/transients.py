@@ -51,7 +51,7 @@ class FindingTransients(Part):
     def started(self, sending: Sending) -> None:
         plan, tick_ps, streams = sending.plan, sending.tester.tick_ps, self.trial.spec.streams
         step_ns = step_of(plan, sending.duration_ns, tick_ps)
-        cycles_ns = {stream.name: _burst_ns(stream) for stream in streams}
+        cycles_ns = {stream.name: burst_ns(stream) for stream in streams}
         turns = self._has_arrivals or self._has_sizes
         whole = cycle_of(plan, tick_ps) <= step_ns and len(set(cycles_ns.values())) == 1 and not turns
         if bursts_ns := max(cycles_ns.values()):
@@ -122,7 +122,7 @@ class FindingTransients(Part):
         return sum(flow.lost_frames for flow in flows) / max(1, sum(flow.tx_frames for flow in flows))
 
 
-def _burst_ns(stream: Stream) -> Fraction:
+def burst_ns(stream: Stream) -> Fraction:
     """Time after which a stream does the same again, but for its destinations; 0 of even departures, or by chance."""
     if isinstance(stream.arrivals, Profile | Recorded):
         frames = stream.arrivals.departures_in_round(stream.rate_fps, stream.frame_count)
