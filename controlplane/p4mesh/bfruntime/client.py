@@ -445,7 +445,16 @@ def _with_key_alone(entry: Any) -> Any:
 
 
 def _cells(table: TableInfo, index: str, cells: Sequence[int]) -> list[Entry]:
-    return [entry_of(table, {index: cell}, None, {}) for cell in cells]
+    """Entries of cells, of which there may be many thousands: they differ in their index alone."""
+    first, field = entry_of(table, {index: 0}, None, {}), table.key[index]
+
+    def at(cell: int) -> Entry:
+        message = messages.TableEntry()
+        message.CopyFrom(first.message)
+        message.key.fields[0].exact.value = field.bytes_of(cell, table.name)
+        return Entry(table, message)
+
+    return [at(cell) for cell in cells]
 
 
 def _number(field: Any) -> int:
