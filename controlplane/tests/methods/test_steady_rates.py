@@ -55,8 +55,7 @@ def test_a_table_with_late_frames_says_that_its_loss_counts_them() -> None:
         assert ("counts late and early frames as lost" in table.note) is told
 
 
-@pytest.mark.parametrize("queue_frames", [1, 64, 1000, 100_000])
-@pytest.mark.parametrize("frames", [1000, 30_000])
+@pytest.mark.parametrize(("frames", "queue_frames"), [(1000, 1), (1000, 1000), (30_000, 1000), (1000, 100_000)])
 def test_loss_at_line_rate_follows_from_the_gap_whatever_the_queue_holds(queue_frames: int, frames: int) -> None:
     device = Device(ports=2, ifg_bits=WIDE_GAP, queue_frames=queue_frames, pattern=Pairs())
     row = first_row(FrameLoss(), device.topology, 64, f"scaled_frames={frames}")
@@ -65,8 +64,9 @@ def test_loss_at_line_rate_follows_from_the_gap_whatever_the_queue_holds(queue_f
     assert row["loss_low_pct"] <= lost_pct(device) <= row["loss_high_pct"]
 
 
-@pytest.mark.parametrize("size", [64, 1518])
+@pytest.mark.parametrize("size", [512, 1518])
 def test_a_scaled_trial_loses_as_one_of_30_s(size: int) -> None:
+    """In 30 s, the gap of 512 B fills the queue and that of 1,518 B does not."""
     device = Device(
         ports=2, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=200, pattern=Pairs(), frame_size_bytes=size
     )
@@ -77,7 +77,7 @@ def test_a_scaled_trial_loses_as_one_of_30_s(size: int) -> None:
     assert scaled["loss_pct"] == pytest.approx(long["loss_pct"], abs=100 / 3000 + 100 / sent)
 
 
-@pytest.mark.parametrize(("frames", "within"), [(30_000, 0.004), (1000, 0.11)])
+@pytest.mark.parametrize(("frames", "within"), [(10_000, 0.011), (1000, 0.11)])
 def test_the_shipped_switch_loses_what_its_gap_takes(frames: int, within: float) -> None:
     """24 bytes beside frames of 1,518: 4 of 1,542."""
     topology = shipped("wrs-18x1g")
@@ -93,7 +93,7 @@ def test_the_maximum_forwarding_rate_of_the_default_lengths_is_that_of_30_s_and_
     )
     closed_form_fps = 10**7 / (8 * (size + 8) + WIDE_GAP)
     for length in ((), ("duration_ms=30000",)):
-        row = first_row(MaximumForwardingRate(), device.topology, size, *length)
+        row = first_row(MaximumForwardingRate(), device.topology, size, "step_pct=50", *length)
         for rate in ("mfr", "frmol"):
             assert row[f"{rate}_fps"] == pytest.approx(closed_form_fps, abs=row[f"{rate}_error_fps"]), (rate, length)
             assert 0 < row[f"{rate}_error_fps"] < 1
@@ -107,9 +107,7 @@ def test_loss_at_the_maximum_forwarding_rate_is_that_of_the_closed_form() -> Non
     assert row["mfr_fps"] >= row["throughput_fps"]
 
 
-@pytest.mark.parametrize("frames", [300, 1000, 5000])
-@pytest.mark.parametrize("size", [64, 512])
-@pytest.mark.parametrize("ports", [2, 4])
+@pytest.mark.parametrize(("ports", "size", "frames"), [(2, 64, 300), (4, 512, 1000), (2, 512, 5000), (4, 64, 5000)])
 def test_forwarding_rates_stand_beside_an_error_that_covers_those_of_any_length(
     ports: int, size: int, frames: int
 ) -> None:
@@ -136,8 +134,8 @@ def test_jitter_in_front_of_a_full_queue_is_in_the_error_of_rates(model: str, qu
     """24 bytes beside a frame. Frames come to the output by and by: it does not send all the time at first."""
     true_fps = 10**9 / 8 / 88
     settings = ("parts=forwarding", "sweep_start_pct=100")
-    covered = 0
-    for seed in range(20):
+    covered, seeds = 0, range(20 if "jitter" in model else 1)
+    for seed in seeds:
         for frames in (300, 1000):
             device = Device(
                 ports=2, ifg_bits=WIDE_GAP, queue_frames=queue_frames, model=f"    {model}", pattern=Pairs(), seed=seed
@@ -147,7 +145,7 @@ def test_jitter_in_front_of_a_full_queue_is_in_the_error_of_rates(model: str, qu
             covered += abs(row["mfr_fps"] - true_fps) <= row["mfr_error_fps"]
             assert error_frames < 90 if "jitter" in model else error_frames == pytest.approx(1)
     # 95 % but for the chance of 40 trials, in which fewer are covered in one case of 20.
-    assert covered >= 36
+    assert covered >= 0.9 * 2 * len(seeds)
 
 
 def test_frames_that_a_device_damages_behind_a_full_queue_are_in_the_error_of_rates() -> None:
@@ -207,7 +205,7 @@ def test_a_congested_port_of_25_gigabit_carries_what_was_once_exceeded() -> None
     assert row["congested_loss_pct"] == pytest.approx(100 * (1 - carried_fps / (1.5 * 25 * 10**9 / 8 / 84)), abs=0.005)
 
 
-@pytest.mark.parametrize("queue_frames", [32, 200, 4096])
+@pytest.mark.parametrize("queue_frames", [32, 4096])
 def test_forward_pressure_loses_the_byte_that_a_frame_is_too_close(queue_frames: int) -> None:
     """Frames come every 83 bytes and leave every 84, whatever the queue holds when the trial ends."""
     topology = parsed(switch(ports=2, port=f"queue_frames: {queue_frames}", tester_port="ifg_bits: 88"))
@@ -252,7 +250,7 @@ def test_rates_of_classes_at_an_overload_are_those_of_a_full_queue() -> None:
     assert row["multicast_fps"] == pytest.approx(3 * share * 10**9 / 8 / 84 / 2, rel=0.01)
 
 
-@pytest.mark.parametrize("bucket_frames", [1, 400, 1000])
+@pytest.mark.parametrize("bucket_frames", [1, 1000])
 def test_the_loss_behind_a_policer_is_that_of_an_empty_bucket(bucket_frames: int) -> None:
     """A device that passes half of what comes at line rate; what its bucket forgives at first is left out."""
     lookup = f"{{capacity_fps: 1488095, overload_pass_ppm: 500000, burst_frames: {bucket_frames}}}"

@@ -24,7 +24,6 @@ from p4mesh.methods.messages.background import MessageBackground
 from p4mesh.methods.messages.latency import MessageLatency
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_text
-from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
@@ -132,7 +131,7 @@ def test_frames_that_are_lost_by_chance_are_no_transient(loss_pct: int) -> None:
     early = covered = 0
     for seed in range(12):
         topology = parsed(switch(f"loss_ppb: {10**7 * loss_pct}", ports=2, rates_bps=10**9, seed=seed))
-        row = measured(FrameLoss(), topology, "scaled_frames=2000").tables[0].rows[0]
+        _, row = at_load(topology, 100, "scaled_frames=2000")
         early += bool(row.get("early_frames"))
         covered += row["loss_low_pct"] <= loss_pct <= row["loss_high_pct"]
     assert early <= 1
@@ -142,7 +141,7 @@ def test_frames_that_are_lost_by_chance_are_no_transient(loss_pct: int) -> None:
 @pytest.mark.parametrize(
     ("test", "settings"),
     [
-        (MaximumForwardingRate(), ("step_pct=100",)),
+        (MaximumForwardingRate(), ("step_pct=100", "search_min_pct=100", "search_initial_pct=100")),
         (Throughput(), ("search_min_pct=100", "search_initial_pct=100")),
         (FullyMeshed(), ("parts=throughput", "search_min_pct=100", "search_initial_pct=100")),
     ],

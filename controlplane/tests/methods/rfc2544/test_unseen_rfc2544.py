@@ -182,10 +182,9 @@ def fastest(rate_bps: int) -> Topology:
 
 
 @pytest.mark.parametrize("test", [Throughput(), Latency(), SystemRecovery()])
-@pytest.mark.parametrize("rate_bps", [2 * 10**11, 8 * 10**11])
-def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, rate_bps: int) -> None:
+def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method) -> None:
     """Both directions at line rate, three streams one after the other, an overload and what follows it."""
-    topology = fastest(rate_bps)
+    topology = fastest(8 * 10**11)
     settings = ["scaled_frames=1500", "search_resolution_pct=1", "sustained=false", *QUICK]
     if isinstance(test, SystemRecovery):
         settings.append("runs=2")
@@ -208,7 +207,7 @@ def test_the_loop_is_four_times_the_fastest_line_from_400_gbit_on(rate_bps: int,
     assert fastest(rate_bps).loop.rate_bps == loop_bps
 
 
-@pytest.mark.parametrize("size", [64, 9216, 16_000])
+@pytest.mark.parametrize("size", [64, 16_000])
 def test_ports_of_800_gigabit_carry_frames_of_any_length_as_their_gap_leaves(size: int) -> None:
     """24 bytes beside a frame, and a device that stores it: 10 ps is the resolution of the time stamps."""
     settings = ("search_resolution_pct=0.1", *QUICK)

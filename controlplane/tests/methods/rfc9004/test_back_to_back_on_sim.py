@@ -36,6 +36,7 @@ from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
 BY_LOSS = ("sustained=false",)
+SUSTAINED = ("sustained=true",)
 """Throughput as short trials find it where queues are not watched."""
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 WHITE_RABBIT = 64, 128, 1
@@ -164,10 +165,16 @@ def test_a_sustained_throughput_needs_no_longer_search_for_the_buffer_time() -> 
     assert found.throughput.trial_frames is None and not outcome.findings
 
 
-@pytest.mark.parametrize("settings", [BY_LOSS, ("sustained=true",)], ids=["by loss", "sustained"])
-@pytest.mark.parametrize("step_frames", [1, 16])
-@pytest.mark.parametrize("resolution_pct", [0.001, 1])
-@pytest.mark.parametrize(("queue", "ifg_bits"), [(8, 128), (40, 400)])
+@pytest.mark.parametrize(
+    ("queue", "ifg_bits", "resolution_pct", "step_frames", "settings"),
+    [
+        (8, 128, 0.001, 1, SUSTAINED),
+        (8, 128, 0.001, 16, BY_LOSS),
+        (8, 128, 1, 1, BY_LOSS),
+        (40, 400, 0.001, 1, BY_LOSS),
+        (40, 400, 1, 16, SUSTAINED),
+    ],
+)
 def test_errors_of_buffer_times_cover_the_closed_form(
     queue: int, ifg_bits: int, resolution_pct: float, step_frames: int, settings: tuple[str, ...]
 ) -> None:
