@@ -110,7 +110,9 @@ def class_queues(
             last,
             tick_ps,
         )
-        yield ClassQueues(name, _of_pieces(trends), course.error_ns, course.growth_ns)
+        unread_ns = sum(piece.length_ns for piece in _unknown(trends) if piece not in readings)
+        share = unread_ns / sum(piece.length_ns for piece in own) if len(own) > 1 else 0.0
+        yield ClassQueues(name, _of_pieces(trends), course.error_ns, course.growth_ns, share)
 
 
 def _of(pairs: Mapping[Pair, Sequence[Flow]], streams: set[int]) -> dict[Pair, list[Flow]]:
@@ -125,24 +127,22 @@ def _worse(own: QueueTrend | None, of_all: QueueTrend | None, pairs: Mapping[Pai
     return _UNKNOWN if own is None else own
 
 
-def _of_pieces(trends: Mapping[Piece, QueueTrend]) -> QueueTrend:
-    """The trend of a class in all of its time.
+def _unknown(trends: Mapping[Piece, QueueTrend]) -> list[Piece]:
+    """Pieces that may have a queue which fills. Fewer streams fill none that more of them do not fill."""
+    steady = [piece for piece, trend in trends.items() if trend.trend is Trend.STEADY]
+    return [piece for piece in trends if not any(piece.sending <= other.sending for other in steady)]
 
-    Fewer streams fill no queue that more of them do not fill.
-    """
+
+def _of_pieces(trends: Mapping[Piece, QueueTrend]) -> QueueTrend:
+    """The trend of a class in all of its time."""
 
     def excess(trend: QueueTrend) -> float:
         return trend.excess_ppm + trend.error_ppm
 
     if filling := [trend for trend in trends.values() if trend.trend is Trend.FILLING]:
         return max(filling, key=lambda trend: trend.excess_ppm)
-    steady = {piece: trend for piece, trend in trends.items() if trend.trend is Trend.STEADY}
-    unknown = {
-        piece: trend
-        for piece, trend in trends.items()
-        if piece not in steady and not any(piece.sending <= other.sending for other in steady)
-    }
-    time_ns = sum(piece.length_ns for piece in trends)
+    steady = [trend for trend in trends.values() if trend.trend is Trend.STEADY]
+    unknown, time_ns = _unknown(trends), sum(piece.length_ns for piece in trends)
     if not steady or sum(piece.length_ns for piece in unknown) > Fraction(time_ns, _OF_ITS_TIME):
-        return max(unknown.values(), key=excess, default=_UNKNOWN)
-    return max(steady.values(), key=excess)
+        return max((trends[piece] for piece in unknown), key=excess, default=_UNKNOWN)
+    return max(steady, key=excess)

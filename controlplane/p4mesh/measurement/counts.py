@@ -357,6 +357,8 @@ class ClassQueues:
     latency_error_ns: float
     """Error of its average latencies, as :attr:`Counts.latency_error_ns`."""
     latency_growth_ns: float
+    burst_share: float = field(default=0.0, metadata={"stored": "if set"})
+    """Part of its time, 0 to 1, in which it met bursts of others that were too short to judge."""
 
 
 @dataclass(frozen=True)

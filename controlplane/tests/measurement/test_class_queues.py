@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from p4mesh.measurement.class_queues import Piece, _of_pieces, pieces_of
+from p4mesh.measurement.class_queues import Piece, _of_pieces, _unknown, pieces_of
 from p4mesh.measurement.counts import QueueTrend, Trend
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -57,3 +57,4 @@ def test_a_class_is_judged_but_for_an_eighth_of_its_time(
         Piece(200, 200 + length_ns, frozenset({one, two, more}), True): three,
     }
     assert _of_pieces(trends) == found
+    assert (Piece(0, 100, frozenset({one}), True) in _unknown(trends)) is (UNCLEAR is alone and both is not STEADY)

@@ -34,7 +34,7 @@ from p4mesh.measurement.counts import (
 from p4mesh.methods.results.latency import Definition
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.method import laid_over
-from p4mesh.methods.traffic.results import ClassResult, RunResult, result_of
+from p4mesh.methods.traffic.results import ClassResult, RunResult, _begun_share, result_of
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
@@ -441,6 +441,22 @@ def test_a_class_says_what_a_longer_run_loses_if_a_burst_is_forgiven() -> None:
     unsure = rows_of(replace(result, transient=Transient(0, over=True, frames=0, uneven_frames=300))).classes[0]
     assert unsure.loss_ratio_error is not None and unsure.loss_ratio_error >= 300 / 30_000
     assert unsure.bucket_loss_ratio == pytest.approx(missed / 30_000 + unsure.loss_ratio_error + 2 * 1000 / 30_000)
+
+
+def test_the_part_of_a_class_in_a_transient_is_what_it_had_sent_by_its_end() -> None:
+    """250 us of a frame per us from 0 on, and one that is on its way; none of those from 1 ms on."""
+    names = {"first": 0, "second": 1_000_000}
+    streams = {
+        name: Stream(name, 64, Fraction(10**6), 1000, Pairs(), (1,), (3,), start_offset_ns=(begin_ns,))
+        for name, begin_ns in names.items()
+    }
+    flows = tuple(FlowCounts(name, 1, 3, 1000, 800, 200) for name in names)
+    begun = Transient(250_000, over=True, frames=50)
+    result = replace(RESULT, flows=flows, duration_ns=2_000_000, rx_frames=1600, transient=begun)
+    shares = {name: _begun_share(result, [stream]) for name, stream in streams.items()}
+    assert shares == {"first": pytest.approx(251 / 800), "second": 0}
+    assert _begun_share(replace(result, transient=Transient(0, over=False, frames=0)), [streams["second"]]) == 1
+    assert _begun_share(replace(result, transient=None), [streams["first"]]) == 0
 
 
 def test_a_class_is_told_of_the_queues_that_its_frames_go_through() -> None:

@@ -182,6 +182,8 @@ class Circumstances:
     """A queue was filled at first and full then: the average of a longer trial is nearer to the maximum."""
     begun_share: float = 0.0
     """Part of the frames, 0 to 1, that came while the device forwarded more than later: they met more others."""
+    burst_share: float = 0.0
+    """Part of the frames, 0 to 1, that met a burst of others, which is as long in a longer trial."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction) -> Circumstances:
@@ -213,7 +215,7 @@ class Circumstances:
         if latency.count <= 1 or self.filling or self.average_error_ns is None or summary.overflow_count:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
-        begun_ns = Fraction(self.begun_share) * (latency.max_ns - latency.min_ns)
+        begun_ns = _without_ns(Fraction(self.begun_share), latency.min_ns, latency.avg_ns, latency.max_ns)
         sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns, begun_ns)
         return sampled_ns + self.resolution_ns + self.delayed_ns(latency.avg_ns - latency.min_ns)
 
@@ -231,14 +233,24 @@ class Circumstances:
         if sampled_ns is None or self.filling or self.average_error_ns is None or summary.overflow_count:
             return None
         value_ns = summary.percentiles_ns[percent]
-        queue_ns = self.behind_ns(summary.latency.min_ns, value_ns, summary.latency.max_ns)
+        queue_ns = self.behind_ns(summary.percentiles_ns, percent, summary.latency.min_ns, summary.latency.max_ns)
         error_ns = max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
         return error_ns + self.resolution_ns + self.delayed_ns(value_ns - summary.latency.min_ns)
 
-    def behind_ns(self, least_ns: Fraction, value_ns: Fraction, longest_ns: Fraction) -> Fraction:
-        """How far a percentile may be from that of frames behind a transient or the filling of a queue."""
-        above_ns = longest_ns - value_ns if self.overflowed or self.begun_share else Fraction(0)
-        return max(above_ns, value_ns - least_ns) if self.begun_share else above_ns
+    def behind_ns(self, values: Percentiles, percent: float, least_ns: Fraction, longest_ns: Fraction) -> Fraction:
+        """How far a percentile may be from that of frames behind a transient, a burst or the filling of a queue.
+
+        Without a part s of the frames, whichever they are, a quantile q lies between those of q (1 - s) and of
+        q (1 - s) + s.
+        """
+        value_ns = values[percent]
+        if not self.begun_share:
+            low = percent * (1 - self.burst_share)
+            least_ns = max((value for known, value in values.items() if known <= low), default=least_ns)
+            if not self.overflowed:
+                high = low + 100 * self.burst_share
+                longest_ns = min((value for known, value in values.items() if known >= high), default=longest_ns)
+        return max(longest_ns - value_ns, value_ns - least_ns)
 
     def difference_error_ns(self, jitter: Spread | None) -> Fraction | None:
         """Error of the average of differences between neighbours; None of less than two."""
@@ -249,13 +261,24 @@ class Circumstances:
 
     def beside_ns(self, differences: Spread, average_ns: Fraction) -> Fraction:
         """How far an average of differences may be from that behind a transient or the filling of a queue."""
-        if not self.overflowed and not self.begun_share:
+        if not self.overflowed and not self.begun_share and not self.burst_share:
             return Fraction(0)
         return max(differences.max_ns - average_ns, average_ns - differences.min_ns)
 
     def between_ns(self, difference_ns: Fraction) -> Fraction:
         """How much of a difference of two latencies late departures and time stamps may be."""
         return 2 * self.resolution_ns + self.delayed_ns(abs(difference_ns))
+
+
+def _without_ns(share: Fraction, least_ns: Fraction, average_ns: Fraction, longest_ns: Fraction) -> Fraction:
+    """How far an average may be from that without a part of the frames, whose own one is between least and longest.
+
+    The average is share * a + (1 - share) * b, and its distance from b is share * |a - b|.
+    """
+    by_range = share * (longest_ns - least_ns)
+    if share == 1:
+        return by_range
+    return min(by_range, share / (1 - share) * max(longest_ns - average_ns, average_ns - least_ns))
 
 
 def _grows(result: TrialResult) -> bool:
@@ -321,7 +344,7 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
             return None
         value_ns = values[percent]
         if above_least:
-            behind_ns = circumstances.behind_ns(Fraction(0), value_ns, summary.pdv_max_ns)
+            behind_ns = circumstances.behind_ns(values, percent, Fraction(0), summary.pdv_max_ns)
         else:
             behind_ns = circumstances.beside_ns(ipdv, value_ns) if ipdv else Fraction(0)
         return us(max(sampled_ns, behind_ns) + circumstances.between_ns(value_ns))

@@ -17,6 +17,7 @@ from p4mesh.methods.results.latency_cells import Circumstances, Jitter, LatencyT
 from p4mesh.methods.results.layers import Increment, Increments, largest, ports_by_layer
 from p4mesh.methods.results.loss_interval import bucket_ratio, excluded_ratio
 from p4mesh.methods.results.metrics import (
+    begun_share,
     early_of_flows,
     held_share,
     is_settled,
@@ -29,8 +30,9 @@ from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.quantities import number_text
-from p4mesh.traffic.line_rate import NS_PER_US
+from p4mesh.traffic.line_rate import NS_PER_S, NS_PER_US
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.parts.transients import burst_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.verdict import Judgement, Verdict
 
@@ -208,7 +210,9 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     for flow, (late, early) in zip(result.flows, shares, strict=True):
         stream = streams[flow.stream]
         flows[stream.traffic_class].append(Found(stream, flow, late, early, corrupted))
-    rows = {name: _Rows(run.label, _of_class(result, name), bed, definition) for name in flows}
+    rows = {
+        item.name: _Rows(run.label, _of_class(result, item.name), item.streams, bed, definition) for item in run.classes
+    }
     classes = tuple(rows[item.name].of_class(item, flows[item.name]) for item in run.classes)
     return RunResult(
         run=run.label,
@@ -250,8 +254,23 @@ def _of_class(result: TrialResult, name: str) -> TrialResult:
                 queues=found.trend,
                 latency_error_ns=max(result.latency_error_ns, found.latency_error_ns),
                 latency_growth_ns=found.latency_growth_ns,
+                class_queues=(found,),
             )
     return result
+
+
+def _begun_share(result: TrialResult, streams: Sequence[Stream]) -> float:
+    """Part of the frames of a class that came in a transient, at most: all that were sent until it was over."""
+    if not (share := begun_share(result)) or result.transient is None or share == 1:
+        return share
+    begun, ends_ns, of_name = Fraction(0), result.transient.ends_ns, {stream.name: stream for stream in streams}
+    flows = [flow for flow in result.flows if flow.stream in of_name]
+    for flow in flows:
+        stream = of_name[flow.stream]
+        begin_ns = stream.start_offset_ns[stream.tx_ports.index(flow.tx_port)] if stream.start_offset_ns else 0
+        sent_ns = max(Fraction(0), ends_ns - begin_ns + NS_PER_S / stream.rate_fps + burst_ns(stream))
+        begun += flow.tx_frames * min(Fraction(1), sent_ns * stream.rate_fps / (stream.frame_count * NS_PER_S))
+    return min(1.0, float(begun) / max(1, sum(flow.rx_frames for flow in flows)))
 
 
 @dataclass(frozen=True)
@@ -278,12 +297,18 @@ def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
 class _Rows:
     """Rows of a class in one trial: each sums up some of its flows."""
 
-    def __init__(self, run: str, result: TrialResult, bed: Bed, definition: Definition) -> None:
+    def __init__(
+        self, run: str, result: TrialResult, streams: Sequence[Stream], bed: Bed, definition: Definition
+    ) -> None:
         self._run = run
         self._result = result
         self._bed = bed
         self._definition = definition
-        self._circumstances = Circumstances.of([result], bed.stamps.resolution_ns)
+        self._circumstances = replace(
+            Circumstances.of([result], bed.stamps.resolution_ns),
+            begun_share=_begun_share(result, streams),
+            burst_share=max((each.burst_share for each in result.class_queues), default=0.0),
+        )
 
     def of_class(self, item: LaidClass, found: Sequence[Found]) -> ClassResult:
         """The row of a class, with its verdict."""

@@ -276,9 +276,11 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     assert error_ns(departure_error_ns=2000.0) == us(OF_MEAN_NS + 8 + 1000)
     assert error_ns(departure_error_ns=None, average_error_ns=500.0) == 508
     assert error_ns(overflowed=True) == 3000 + 308
-    # A quarter of the frames may have had any latency from the least to the longest one.
-    spread_ns = float(summary.latency.max_ns - summary.latency.min_ns)
-    assert error_ns(begun_share=0.25) == spread_ns / 4 + 308
+    # A quarter of the frames may have had any latency from 1,000 to 5,000 ns. If it was the latter, the others have
+    # (2,000 - 5,000 / 4) / 0.75 = 1,000 on the average; of all frames but one in 1,000, any.
+    assert error_ns(begun_share=0.25) == us(1000 + 308)
+    assert error_ns(begun_share=0.999) == us(0.999 * 4000 + 308)
+    assert error_ns(begun_share=1.0) == us(4000 + 308)
     assert error_ns(filling=True) is error_ns(average_error_ns=None) is None
     for count, known in ((1, False), (2, True)):
         few = summarise(replace(VARIED, count=count, sum_ns=2000.0 * count))
@@ -289,6 +291,10 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
 
     assert (median_error_ns(overflowed=True), median_error_ns(departure_error_ns=2000.0)) == (3308, 1048)
     assert median_error_ns(begun_share=0.25) == 3308
+    # Without 1 % of the frames the median is between the quantiles 49.5 and 50.5 %, that is between 1 us and p99;
+    # p99 between 98.01 and 99.01 %: between the median and p99.9.
+    assert median_error_ns(burst_share=0.01) == 1000 + 308
+    assert replace(circumstances, burst_share=0.01).percentile_error_ns(summary, 99.0) == 1500 + 308
     assert median_error_ns(average_error_ns=None) is None
     assert circumstances.percentile_error_ns(replace(summary, overflow_count=1), 50.0) is None
     # Latencies that are all the same met no queue.
