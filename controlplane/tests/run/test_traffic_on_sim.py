@@ -609,6 +609,36 @@ name: bucket
     assert loss == "0 +0.002 (bucket +0.67)"
 
 
+def test_the_error_of_a_loss_by_chance_contains_that_of_the_device(tmp_path: Path) -> None:
+    """Of 2,000 frames, 5 % are lost: 100, of which two standard deviations are 20. Chance alone fails no class."""
+    (tmp_path / "traffic.yaml").write_text(f"""\
+name: chance
+{PHASES}classes:
+  one: {{senders: 1, receivers: 2, pattern: pairs, rate: 50 %, sizes: 64, frames: 2000, accept: {{loss_ratio: 0.06}}}}
+""")
+    topology = parsed(switch("loss_ppb: 50000000"))
+    run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / "out", 1))
+    (row,) = rows(run, "classes")
+    assert row["loss_ratio_error"] == pytest.approx(1.96 * (0.05 * 0.95 / 2000) ** 0.5, rel=0.2)
+    assert row["loss_ratio"] == pytest.approx(0.05, abs=row["loss_ratio_error"])
+    assert row["loss_ratio"] + row["loss_ratio_error"] > 0.055 and row["state"] == "PASS"
+
+
+def test_a_queue_that_fills_is_told_though_frames_are_lost_by_chance(tmp_path: Path) -> None:
+    """Two of 60 %, of which 1 % is lost: 0.99 * 1.2 of the line, of which 15.8 % stay in the queue."""
+    (tmp_path / "traffic.yaml").write_text(f"""\
+name: chance
+{PHASES}classes:
+  one: {{senders: 1-2, receivers: 3, pattern: many_to_one, rate: 60 %, sizes: 128, frames: 1000}}
+""")
+    topology = parsed(switch("loss_ppb: 10000000", port="queue_frames: 5000"))
+    run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / "out", 1))
+    (row,) = rows(run, "classes")
+    assert row["lost_frames"] and row["queues"].startswith("filling, ") and row["avg_error_us"] is None
+    assert float(row["queues"].split()[1].replace(",", "")) == pytest.approx(188_000, rel=0.03)
+    assert row["loss_ratio"] == pytest.approx(1 - 1 / 1.2, abs=row["loss_ratio_error"])
+
+
 @pytest.mark.parametrize(("start_ms", "told"), [(0.02, True), (0.6, False)])
 def test_loss_of_classes_that_begin_apart_has_an_error(start_ms: float, told: bool, tmp_path: Path) -> None:
     """Half of the frames come for good, once 300 more have come than the look-up carries."""

@@ -478,7 +478,7 @@ LOSS_RATIO = _loss(
 LOSS_RATIO_ERROR = _setting(
     "loss_ratio_error",
     "Error of loss ratio",
-    "error of the loss ratio, 95 % confidence, where the device may have forwarded more at first than later",
+    "error of the loss ratio, 95 % confidence, with what a longer run may lose more",
     "+- of expected",
 )
 LOSS_RATIO_BELOW = _setting(

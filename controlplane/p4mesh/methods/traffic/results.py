@@ -84,7 +84,7 @@ class ClassResult(Record):
     """FCS included."""
     loss_ratio: Annotated[float | None, fields.LOSS_RATIO]
     loss_ratio_error: Annotated[float | None, fields.LOSS_RATIO_ERROR] = field(default=None, metadata=OMITTED)
-    """None where the trial shows, to the frame, what is forwarded for good."""
+    """None where no frame was lost, and a longer run loses none either, but for chance."""
     loss_ratio_below: Annotated[float | None, fields.LOSS_RATIO_BELOW]
     """Upper bound at 95 % confidence; None where frames were lost, and where the ratio has an error."""
     bucket_loss_ratio: Annotated[float, fields.BUCKET_LOSS_RATIO]
@@ -304,8 +304,12 @@ class _Rows:
         self._result = result
         self._bed = bed
         self._definition = definition
+        found = Circumstances.of([result], bed.stamps.resolution_ns)
+        # Losses by chance do not say that a queue is full: as long as latency grows, it is not.
+        fills = result.queues is not None and result.queues.trend is Trend.FILLING
         self._circumstances = replace(
-            Circumstances.of([result], bed.stamps.resolution_ns),
+            found,
+            filling=found.filling or (fills and bool(result.class_queues)),
             begun_share=_begun_share(result, streams),
             burst_share=max((each.burst_share for each in result.class_queues), default=0.0),
         )
@@ -316,8 +320,11 @@ class _Rows:
         latency = Latency.of(summary, self._circumstances, self._counted(item, found))
         jitter = Jitter.of(summary, self._circumstances)
         ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
-        error = _loss_ratio_error(counts, _fills(found, result), result)
-        judgement = _judgement(item.accept, counts, ratio, error, latency, jitter, result)
+        tells = _tells(_fills(found, result), result)
+        error = None if tells and not counts.missed_frames else _loss_ratio_error(counts, result)
+        # Chance is no reason against a class: what was lost is what counts.
+        beyond = None if tells else error
+        judgement = _judgement(item.accept, counts, ratio, beyond, latency, jitter, result)
         return ClassResult(
             run=self._run,
             traffic_class=item.name,
@@ -494,12 +501,14 @@ def _fills(found: Sequence[Found], result: TrialResult) -> bool:
     )
 
 
-def _loss_ratio_error(counts: Counts, fills: bool, result: TrialResult) -> float | None:
-    held = fills and held_share(result)
-    if is_settled(result) and not uneven_frames(result) and not held:
-        return None
+def _loss_ratio_error(counts: Counts, result: TrialResult) -> float | None:
     error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames)
     return None if error_pct is None else min(1.0, error_pct / 100)
+
+
+def _tells(fills: bool, result: TrialResult) -> bool:
+    """Whether a longer run loses the same share, but for chance."""
+    return is_settled(result) and not uneven_frames(result) and not (fills and held_share(result))
 
 
 def _bucket_loss_ratio(counts: Counts, ratio_error: float | None, senders: int) -> float:
@@ -512,12 +521,14 @@ def _bucket_loss_ratio(counts: Counts, ratio_error: float | None, senders: int) 
 
 def _queues(found: Sequence[Found], result: TrialResult) -> str:
     trend = result.queues
+    if not is_settled(result) and any(one.flow.lost_frames for one in found):
+        return TRANSIENT
+    if trend is not None and _fills(found, result):
+        return f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
     if any(one.flow.lost_frames for one in found):
-        return FRAMES_LOST if is_settled(result) else TRANSIENT
+        return FRAMES_LOST
     if trend is None:
         return NOT_JUDGED
-    if _fills(found, result):
-        return f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
     return Trend.STEADY.value if trend.trend is Trend.FILLING else trend.trend.value
 
 
