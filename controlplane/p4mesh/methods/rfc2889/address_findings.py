@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.rfc2889.address_results import AddressUnit, Iteration
+from p4mesh.methods.rfc2889.address_trial import age_s
 from p4mesh.quantities import number_text, typed_text
 from p4mesh.verdict import Verdict
 
@@ -15,8 +17,8 @@ def all_findings(
 ) -> Iterator[str]:
     """Yield devices that do not forget or that lose at random, untrusted iterations and too slow ones."""
     yield from _contradictions(units)
-    yield from _old_entries(units)
-    yield from _flooded(units)
+    yield from _too_few(units, parameters)
+    yield from _flooded(units, parameters)
     yield from _nowhere(iterations)
     yield from _lost(iterations)
     yield from _size_dependence(units)
@@ -43,34 +45,55 @@ def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
                     )
 
 
-def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
-    """Yield iterations that held no address after one of the same search held some: old entries occupy the table."""
+def _too_few(units: Sequence[AddressUnit], parameters: ParameterSet) -> Iterator[str]:
+    """Yield the smallest iteration of each search that held less than half of what one with no more addresses did, or
+    nothing after one that held some: a full table keeps what it has.
+    """
     for unit in units:
         for search in unit.searches:
-            held: dict[float, int] = {}
-            for row in search.rows:
-                before = held.setdefault(row.learning_rate_fps, 0)
-                if before and row.verdict is Verdict.FAIL and not row.held_addresses:
-                    yield (
-                        f"{unit.frame_size_bytes} B, base {unit.repetition}: none of {row.addresses:,} "
-                        f"addresses was held, after {before:,} were in an iteration before: the device keeps entries "
-                        "that it should have forgotten (aging_s, reset_between), so this result is not its capacity"
-                    )
-                    break
-                held[row.learning_rate_fps] = max(before, row.held_addresses)
+            found = [(row, most) for place, row in enumerate(search.rows) if (most := _held_more(search.rows, place))]
+            if not found:
+                continue
+            row, most = min(found, key=lambda pair: pair[0].addresses)
+            age, before = (_age(one, parameters) for one in (row, most))
+            forgets = f"forgets addresses, as these were {number_text(age, 4)} s old or more when frames were sent, or "
+            yield (
+                f"{unit.frame_size_bytes} B, base {unit.repetition}: {row.held_addresses:,} of {row.addresses:,} "
+                f"addresses were held, and {most.held_addresses:,} of {most.addresses:,}: the device "
+                f"{forgets if age > before else ''}keeps entries that it should have forgotten (aging_s, "
+                "reset_between), so this result is not its capacity"
+            )
 
 
-def _flooded(units: Sequence[AddressUnit]) -> Iterator[str]:
+def _held_more(rows: Sequence[Iteration], place: int) -> Iteration | None:
+    """The iteration that shows that the one at this place held too few."""
+    row = rows[place]
+    others = [
+        other
+        for number, other in enumerate(rows)
+        if other.learning_rate_fps == row.learning_rate_fps
+        and (other.addresses <= row.addresses or (number < place and not row.held_addresses))
+    ]
+    most = max(others, key=lambda other: other.held_addresses)
+    too_few = 2 * row.held_addresses < most.held_addresses - row.lost_frames
+    return most if row.verdict is Verdict.FAIL and too_few else None
+
+
+def _age(row: Iteration, parameters: ParameterSet) -> Fraction:
+    return age_s(row.addresses, Fraction(row.learning_rate_fps), parameters)
+
+
+def _flooded(units: Sequence[AddressUnit], parameters: ParameterSet) -> Iterator[str]:
     """Yield searches in which even the last value, the smallest one, failed by flooded frames."""
     for unit in units:
         for search in unit.searches:
             row = search.rows[-1]
             if row.monitor_flood_frames and all(tried.verdict is Verdict.FAIL for tried in search.rows):
+                age = number_text(_age(row, parameters), 4)
                 yield (
                     f"{unit.frame_size_bytes} B, base {unit.repetition}: {row.held_addresses:,} of {row.addresses:,} "
                     f"addresses at {number_text(row.learning_rate_fps)} frames/s were held, the least that was tried: "
-                    "the device holds fewer, learns more slowly, or forgets them before they are tested (learning "
-                    f"takes {number_text(row.addresses / row.learning_rate_fps, 4)} s, and silence follows)"
+                    f"the device holds fewer, learns more slowly, or forgets them before they are tested, {age} s old or more"
                 )
 
 

@@ -239,8 +239,7 @@ class AddressTrial:
         )
 
     def _send(self, first: int, count: int, learning_fps: Fraction) -> TrialSpec:
-        own_rate = not self.parameters.is_word("test_rate_fps")
-        rate_fps = self.parameters.number("test_rate_fps") if own_rate else learning_fps
+        rate_fps = _test_rate_fps(learning_fps, self.parameters)
         base, modifier = self._modifier(ethernet.DESTINATION, first, count)
         stream = Stream(
             "test",
@@ -264,6 +263,17 @@ class AddressTrial:
             0,
             continues=True,
         )
+
+
+def age_s(addresses: int, rate_fps: Fraction, parameters: ParameterSet) -> Fraction:
+    """Age in seconds that the oldest address has at least when T sends to it; all have it where T is as fast as L."""
+    silence_ns = sum(shared.nanoseconds(parameters, name) for name in ("settle_ms", "learning_wait_ms"))
+    later_s = addresses / _test_rate_fps(rate_fps, parameters) - addresses / rate_fps
+    return Fraction(_duration_ns(addresses, rate_fps) + silence_ns, NS_PER_S) + max(Fraction(0), later_s)
+
+
+def _test_rate_fps(learning_fps: Fraction, parameters: ParameterSet) -> Fraction:
+    return learning_fps if parameters.is_word("test_rate_fps") else parameters.number("test_rate_fps")
 
 
 def _duration_ns(frames: int, rate_fps: Fraction) -> int:
