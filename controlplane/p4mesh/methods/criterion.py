@@ -9,6 +9,7 @@ from math import ceil
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED
+from p4mesh.methods.results.loss_interval import loss_error_pct
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.searched import JudgedTrial, Row
 from p4mesh.trial.result import TrialResult
@@ -25,13 +26,15 @@ class Criterion:
     sustained: bool = False
 
     def __call__(self, result: TrialResult) -> Verdict:
-        """The verdict on a trial; UNCLEAR where a longer one must tell whether a queue fills."""
+        """The verdict on a trial; UNCLEAR where a longer one must tell whether a queue fills, or what it loses."""
         verdict = judge_loss(result, self.acceptable_pct)
         if verdict is not Verdict.PASS or not self.sustained or result.queues is None:
             return verdict
         if result.queues.trend is Trend.UNCLEAR:
             return Verdict.UNCLEAR
-        return Verdict.FAIL if 100 * kept_share(result) > self.acceptable_pct else Verdict.PASS
+        if 100 * kept_share(result) <= self.acceptable_pct:
+            return Verdict.PASS
+        return Verdict.UNCLEAR if fills_by_copies(result) else Verdict.FAIL
 
     def judged(self, result: TrialResult, row: Row) -> JudgedTrial[Row]:
         """A trial of a search whose row has the verdict of this criterion."""
@@ -51,7 +54,11 @@ class Criterion:
             return None
         allowed_ppm = float(_PPM * self.acceptable_pct / max(Fraction(1), 100 - self.acceptable_pct))
         excess_ppm = max(0.0, trend.excess_ppm - allowed_ppm)
-        return excess_ppm, max(0.0, trend.excess_ppm + trend.error_ppm - allowed_ppm) - excess_ppm
+        error_ppm = max(0.0, trend.excess_ppm + trend.error_ppm - allowed_ppm) - excess_ppm
+        if excess_ppm and result.duplicate_frames:
+            # A longer trial has more copies, or fewer, by chance.
+            error_ppm += _PPM / 100 * (loss_error_pct(result.duplicate_frames, result.tx_frames) or 0.0)
+        return excess_ppm, error_ppm
 
 
 def criterion_of(parameters: ParameterSet) -> Criterion:
@@ -66,3 +73,12 @@ def kept_share(result: TrialResult) -> Fraction:
         return Fraction(0)
     excess = Fraction(trend.excess_ppm) / _PPM
     return excess / (1 + excess)
+
+
+def fills_by_copies(result: TrialResult) -> bool:
+    """Whether a queue keeps no more frames than came twice: once it is full it may lose nothing but copies."""
+    trend = result.queues
+    if trend is None or trend.trend is not Trend.FILLING or result.lost_frames:
+        return False
+    certain = Fraction(max(0.0, trend.excess_ppm - trend.error_ppm)) / _PPM
+    return certain / (1 + certain) <= Fraction(result.duplicate_frames, result.rx_frames)

@@ -10,7 +10,7 @@ from typing import Generic
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.base import Session, TrialNote
-from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.criterion import criterion_of, fills_by_copies
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.results.loss_interval import excluded_ratio
@@ -240,6 +240,11 @@ class _Trials(Generic[Row]):
         return ForGood(carried_pct=lower_pct if judged.excess_ppm else None, bucket_pct=less_bucket(lower_pct, frames))
 
     def told(self, outcome: SearchOutcome) -> Searched[Row]:
+        of_copies = self._of_copies(outcome)
+        if of_copies is not None:
+            failed = [load for load, (judged, _) in self.last.items() if judged.for_search is Verdict.FAIL]
+            surely = (load for load in failed if not fills_by_copies(self.last[load][0].result))
+            outcome = replace(outcome, failed=min(surely, default=None))
         throughput_pct, found = _number(outcome.result), outcome.passed
         lower_pct = None if found is None else float(self._carried(found))
         places = [
@@ -263,10 +268,18 @@ class _Trials(Generic[Row]):
             flooded_frames=sum(row.flooded_frames for row in self.rows),
             excluded_loss_ppm=self._excluded_ppm(outcome.result),
             undelivered_pct=_number(outcome.undelivered),
+            of_copies_pct=_number(of_copies),
             rare_loss=rare_loss(
                 [trial for trial in self.counted if trial.load_pct <= self.theoretical_pct], self.search.loss_ratio
             ),
         )
+
+    def _of_copies(self, outcome: SearchOutcome) -> Fraction | None:
+        """The lowest load that failed above a result, where only a queue that fills by copies says that it does."""
+        failed = outcome.failed
+        if outcome.result is None or failed is None or not fills_by_copies(self.last[failed][0].result):
+            return None
+        return failed
 
     def _excluded_ppm(self, result: Fraction | None) -> float | None:
         """The loss ratio that the last trial at the result excludes."""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.beds import make_bed
 from support.fakes import FakeMeasurer
-from support.networks import changed, shipped
+from support.networks import changed, parsed, shipped, switch
 from support.queue_devices import Device
 from support.runs import run_on_sim, run_unit
 
@@ -141,6 +141,19 @@ def test_the_longest_trial_decides_by_what_is_certain() -> None:
 def test_an_acceptable_loss_is_one_that_a_full_buffer_would_have() -> None:
     row, _, _ = searched("acceptable_loss_pct=0.5")
     assert row["throughput_pct"] == pytest.approx(83.7 / 0.995, abs=0.11)
+
+
+@pytest.mark.parametrize(("queue_frames", "found"), [(1024, 100), (10**5, 91)])
+def test_copies_that_a_full_queue_loses_are_no_limit(queue_frames: int, found: int) -> None:
+    """A tenth of the frames comes twice, so from 90.91 % on a queue fills. Full, it has a place for each frame that is
+    no copy, as one leaves meanwhile: a long trial passes 100 %. One of 100,000 places is not full in any trial.
+    """
+    device = switch("impairments: {duplicate_ppb: 100000000}", ports=2, port=f"queue_frames: {queue_frames}", seed=1)
+    outcome = run_on_sim(Throughput(), parsed(device), (64,), *QUICK, "scaled_frames=3000")[1]
+    row = outcome.tables[0].rows[0]
+    assert (round(row["throughput_pct"]), row.get("upper_pct")) == (found, None)
+    told = [text for text in outcome.findings if "a device that loses only such copies carries more" in text]
+    assert (len(told), row.get("reason", "")) == ((0, "") if found == 100 else (1, "at least"))
 
 
 def test_unless_it_is_asked_for_a_queue_that_fills_is_a_finding() -> None:

@@ -151,6 +151,8 @@ class Searched(Record, Generic[Shown]):
     """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
     undelivered_pct: Annotated[float | None, fields.UNDELIVERED_PCT] = field(default=None, metadata=OMITTED)
     """Lowest load that the tester could not send; None when it could send all."""
+    of_copies_pct: float | None = field(default=None, metadata=OMITTED)
+    """Lowest load above the result at which a queue filled by no more than copies; None where no such load failed."""
     rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
     """Losses that do not come from a lack of capacity; None when all of them may come from it."""
 

@@ -1,4 +1,4 @@
-"""Repeats a load that a trial cannot judge in longer trials, until one tells whether a queue fills."""
+"""Repeats a load that a trial cannot judge in longer trials, until one tells whether a queue fills, and with what."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from p4mesh.verdict import Verdict
 
 MOST_LENGTHENING = 32
 """A trial is at most this many times as long as asked: with 30,000 frames per port, 50 ppm are then 48 frames."""
+UNTIL_FULL = 10
+"""A queue that fills by copies may be full in a trial so many times as long."""
 LEAST_EXCESS_PPM = 50
 """Least excess that is a FAIL in a trial of any length."""
 
@@ -39,7 +41,7 @@ def until_clear(measure: Callable[[int], J], duration_ns: int) -> J:
         trend = judged.result.queues
         if judged.verdict is not Verdict.UNCLEAR or trend is None or length_ns >= MOST_LENGTHENING * duration_ns:
             return judged
-        length_ns = min(length_ns * trend.longer, MOST_LENGTHENING * duration_ns)
+        length_ns = min(length_ns * (trend.longer or UNTIL_FULL), MOST_LENGTHENING * duration_ns)
 
 
 def settled(verdict: Verdict, result: TrialResult) -> Verdict:

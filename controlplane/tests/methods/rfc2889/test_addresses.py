@@ -635,7 +635,10 @@ NOWHERE: dict[str, Any] = {"verdict": Verdict.FAIL, "held_addresses": 0, "learni
         ([{"addresses": 50, "held_addresses": 50}, FLOODED], []),
         ([{"verdict": Verdict.FAIL, "held_addresses": 99}], []),
         # One that held some before, and two that held none.
-        ([{}, {**NONE, "addresses": 80}, {**NONE, "addresses": 70}], ["0 of 70 addresses were held, and 100 of 100: the device keeps"]),
+        (
+            [{}, {**NONE, "addresses": 80}, {**NONE, "addresses": 70}],
+            ["0 of 70 addresses were held, and 100 of 100: the device keeps"],
+        ),
         # The least rate with its least number is the example.
         (
             [{**LOSING, "learning_rate_fps": 40.0}, LOSING, {**LOSING, "addresses": 300}, {"lost_frames": 1}],
