@@ -26,9 +26,9 @@ def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
         yield from _delivery(where, result.search)
         if result.search.of_copies_pct is not None:
             yield (
-                f"{where}: from {number_text(result.search.of_copies_pct)} % of line a queue fills, by no more than the "
-                "frames that came twice, and was not full in the longest trial: a device that loses only such copies "
-                "carries more"
+                f"{where}: from {number_text(result.search.of_copies_pct)} % of line a queue fills, by no more frames "
+                "than came twice, and was not full in the longest trial: a device that loses only such copies carries "
+                "more"
             )
         if result.search.throughput_pct is not None:
             yield from queue_findings(f"{where}, throughput", [result.search.shown])

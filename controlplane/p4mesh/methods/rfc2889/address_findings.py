@@ -93,7 +93,8 @@ def _flooded(units: Sequence[AddressUnit], parameters: ParameterSet) -> Iterator
                 yield (
                     f"{unit.frame_size_bytes} B, base {unit.repetition}: {row.held_addresses:,} of {row.addresses:,} "
                     f"addresses at {number_text(row.learning_rate_fps)} frames/s were held, the least that was tried: "
-                    f"the device holds fewer, learns more slowly, or forgets them before they are tested, {age} s old or more"
+                    "the device holds fewer, learns more slowly, or forgets them before they are tested, "
+                    f"{age} s old or more"
                 )
 
 

@@ -116,7 +116,7 @@ SEARCH = ("addresses_min=10", "addresses_max=600", "addresses_resolution=10", "r
     ("table", "settings", "finding"),
     [
         ("", (), ""),
-        (", aging: broken", (), "0 of 100 addresses were held, and 299 of 600: the device keeps entries"),
+        (", aging: broken", (), "0 of 10 addresses were held, and 299 of 600: the device keeps entries"),
         (", aging: broken", ("reset_between=toggle_link",), ""),
         (", aging: broken", ("addresses_try_max_first=false",), "100 addresses at 20,000 frames/s passed and failed"),
         (", station_move: false", ("reset_between=swap_roles",), "frames to 100 addresses came to no port"),
