@@ -786,8 +786,8 @@ def test_addresses_forgotten_while_more_are_learned_are_no_small_table(rate: str
     fast, T comes to the last of 300 when it is 6 + 8 s and 6 s more old; of 301 it is 7 + 8 s and 6 s.
     """
     topology = parsed(switch("mac_table: {entries: 8192, aging_s: 20.5}", ports=3))
-    asked = ("repetitions=1", "addresses_max=1000", f"addresses_min={held}", f"addresses_initial={held + 1}")
-    asked = (*asked, "addresses_resolution=1", f"test_rate_fps={rate}")
+    bounds = ("addresses_max=1000", f"addresses_min={held}", f"addresses_initial={held + 1}", "addresses_resolution=1")
+    asked = (*bounds, "repetitions=1", f"test_rate_fps={rate}")
     outcome = run_on_sim(AddressCaching(), topology, (64,), *asked)[1]
     row = outcome.tables[0].rows[0]
     assert (row["capacity_min"], row["upper_addresses"]) == (held, held + 1)
