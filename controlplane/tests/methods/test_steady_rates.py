@@ -5,6 +5,7 @@ Method: outputs whose rate follows from their gap, in scaled trials and in trial
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
+from p4mesh.methods.rfc3918.n_to_n import NToN
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -446,3 +448,27 @@ def test_flooded_frames_that_congest_a_port_are_a_finding() -> None:
     _, outcome, trials = run_on_sim(CongestionControl(), topology, (256,), *asked)
     (found,) = [text for text in outcome.findings if "flooding" in text]
     assert found == f"256 B: flooding detected: {trials[-1][1].flooded_frames:,} frames"
+
+
+@pytest.mark.parametrize(("test", "ports"), [(ForwardPressure(), 2), (NToN(), 3), (NToOne(), 3)])
+def test_a_table_without_columns_of_a_bucket_says_what_one_may_hide(test: Method, ports: int) -> None:
+    """Half of the frames pass behind a burst of 1,000: 2,000 of a sender may be half forgiven, 40,000 by a fortieth."""
+    capacity_fps = 1_116_071 if isinstance(test, NToN) else 744_047
+    policer = f"lookup: {{capacity_fps: {capacity_fps}, burst_frames: 1000, overload_pass_ppm: 500000}}, snooping: {{}}"
+    topology = parsed(switch(policer, ports=ports, tester_port="ifg_bits: 88"))
+
+    def found(frames: int) -> tuple[float, float]:
+        settings = ("clock_calibration=false",) if isinstance(test, ForwardPressure) else ()
+        settings += ("message_frames=100", f"messages={frames // 100}", "loads_pct=99.9", "repeats=2")
+        known = {parameter.name for parameter in test.parameters}
+        asked = (*QUICK, *settings, f"scaled_frames={frames}")
+        outcome = run_on_sim(test, topology, (64,), *(item for item in asked if item.split("=")[0] in known))[1]
+        row = {**outcome.tables[0].rows[0], **(outcome.tables[-1].rows[-1] if isinstance(test, NToN) else {})}
+        (more,) = re.findall(r"as policers do, loses up to (\S+) % more of them", outcome.tables[0].note)
+        return row["loss_pct"] if "loss_pct" in row else 100 * row["frame_loss_ratio"], float(more)
+
+    (short, more), (long, less) = found(2000), found(40_000)
+    assert short <= 50.001 and short + more >= 49.999 and 50 - less <= long <= 50.001
+    # Each of its three ports sends half a load, for a little longer.
+    factor = 1 if not isinstance(test, NToN) else 1.5
+    assert more == pytest.approx(50 * factor, rel=0.02) and less == pytest.approx(2.5 * factor, rel=0.4)

@@ -15,6 +15,7 @@ from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.fairness import InputRow, LoadRow, LoadRows, load_row
 from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, show, text
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.loss_interval import forgiven_text
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.quantities import number_text
 from p4mesh.traffic.derived import with_independent_phases
@@ -102,8 +103,8 @@ class NToOne(MethodOf[LoadRows]):
             "messages a longer trial damages lies between the two ratios. Errors are those of the first and the last "
             "messages, during which not all inputs send, of a queue that may fill, and of the trials, whose senders "
             "begin at other moments each, with 95 % confidence; of inputs and of fairness, also those of late frames, "
-            "as nothing tells whose they were."
-        )
+            "as nothing tells whose they were. "
+        ) + forgiven_text(row.tx_frames / row.input_count / _repeats(parameters) for row in rows)
         keys = (fields.FRAME_SIZE_BYTES, fields.LOAD_PCT)
         return self.outcome(
             (row.status for row in rows),

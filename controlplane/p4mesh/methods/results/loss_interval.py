@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil, log, sqrt
 from statistics import NormalDist
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Cell
+from p4mesh.quantities import number_text
 
 CONFIDENCE = 0.95
 BUCKET_FRAMES = 1000
@@ -33,6 +35,15 @@ BUCKET_RATES = (
 )
 """Sentence on forwarding rates."""
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+
+def forgiven_text(frames: Iterable[float]) -> str:
+    """The sentence on what a bucket hides; ``frames`` are those that a sender of each trial has sent."""
+    most_pct = 100 * min(1.0, BUCKET_FRAMES / max(1.0, min(frames, default=1.0)))
+    return (
+        f"A device that forgives each sender a burst of {BUCKET_FRAMES:,} frames, as policers do, loses up to "
+        f"{number_text(most_pct, 4)} % more of them in a longer trial."
+    )
 
 
 def loss_interval(lost_frames: float, frames: float) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import forgiven_text
 from p4mesh.methods.results.metrics import (
     cut_frames,
     early_frames,
@@ -193,7 +194,9 @@ class ForwardPressure(MethodOf[Pressure]):
             "forward_pressure",
             "Forward pressure",
             rows,
-            _NOTE + ("" if all(row.pressure.by_arrival for row in rows) else _NO_ARRIVALS) + _about(clock, parameters),
+            _NOTE
+            + ("" if all(row.pressure.by_arrival for row in rows) else _NO_ARRIVALS)
+            + f"{_about(clock, parameters)} {forgiven_text(row.pressure.tx_frames for row in rows)}",
             headline=(fields.STATE, fields.OFFERED_PCT, fields.FORWARDING_PCT, fields.LIMIT_PCT, fields.FINDING),
         )
         sizes = [unit.frame_size_bytes for unit in results]

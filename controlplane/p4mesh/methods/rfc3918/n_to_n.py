@@ -21,6 +21,7 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition,
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, OF_HISTOGRAMS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
+from p4mesh.methods.results.loss_interval import forgiven_text
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
@@ -177,6 +178,7 @@ class NToN(MethodOf[NToNUnit]):
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, NToNUnit]) -> Outcome:
         """The rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
         units = list(results.values())
+        shown = [unit.rows[-1] for unit in units]
         trials = [(unit, row, row.trial) for unit in units for row in unit.rows]
         layers = [(unit, unit.rows[-1], cells) for unit in units for cells in unit.rows[-1].layers or ()]
         durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
@@ -195,8 +197,8 @@ class NToN(MethodOf[NToNUnit]):
                 NToNUnit.table(
                     "n_to_n",
                     self.title,
-                    [(unit, unit.rows[-1]) for unit in units],
-                    note + latency_note(bed),
+                    list(zip(units, shown, strict=True)),
+                    f"{note}{latency_note(bed)} {forgiven_text(row.trial.tx_frames / len(bed.ports) for row in shown)}",
                     columns=_SUMMARY,
                     optional=(fields.QUEUES,),
                     headline=(fields.STAGGER_US, fields.STATE, fields.FORWARDING_FPS, fields.AVG_US, fields.MAX_US),
