@@ -460,7 +460,10 @@ def test_a_table_without_columns_of_a_bucket_says_what_one_may_hide(test: Method
     def found(frames: int) -> tuple[float, float]:
         settings = {
             **({"clock_calibration": "false"} if isinstance(test, ForwardPressure) else {}),
-            **{"message_frames": "100", "messages": str(frames // 100), "loads_pct": "99.9", "repeats": "2"},
+            "message_frames": "100",
+            "messages": str(frames // 100),
+            "loads_pct": "99.9",
+            "repeats": "2",
             "scaled_frames": str(frames),
         }
         known = {parameter.name for parameter in test.parameters}
