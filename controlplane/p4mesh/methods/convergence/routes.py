@@ -242,6 +242,9 @@ class RouteChange(MethodOf[ChangeUnit]):
         unready = self._is_unready(flow, event)
         time_ms = None if unready else self._time_ms(flow, rate_fps, event)
         apart = 1 if time_ms is None else self._frames_unsure(flow, rate_fps, event)
+        # A frame meets the change anywhere on its way, which may take longer than the distance of two frames.
+        way_ms = 0.0 if time_ms is None or flow.latency is None else flow.latency.max_ns / NS_PER_MS
+        way_ms = way_ms if way_ms * rate_fps > 1000 else 0.0
         return RouteTime(
             tx_port=flow.tx_port,
             rx_port=flow.rx_port,
@@ -249,7 +252,7 @@ class RouteChange(MethodOf[ChangeUnit]):
             tx_frames=flow.tx_frames,
             rx_frames=flow.rx_frames,
             time_ms=None if time_ms is None else float(time_ms),
-            resolution_ms=float(apart * 1000 / rate_fps),
+            resolution_ms=float(apart * 1000 / rate_fps) + way_ms,
             unready=unready or None,
         )
 
@@ -272,7 +275,8 @@ class RouteChange(MethodOf[ChangeUnit]):
             CONVERGENCE,
             self.title,
             trials,
-            f"{self.note} Resolution: the distance of two frames of a stream, or of more where chance may take some.",
+            f"{self.note} Resolution: the distance of two frames of a stream, or of more where chance may take some; "
+            "and a latency that is longer, as a frame meets the change anywhere on its way.",
             keys=_PLACE,
             headline=(fields.FIRST_ROUTE_MS, fields.LAST_ROUTE_MS),
         )

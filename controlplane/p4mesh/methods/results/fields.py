@@ -848,7 +848,7 @@ STAMPS_MS_AVG = _column(
 RESOLUTION_MS = _setting(
     "resolution_ms",
     "Resolution",
-    "error of an outage: the distance of two frames, or what losses by chance leave unsure",
+    "error of an outage: the distance of two frames, or what losses by chance and longer latencies leave unsure",
     digits=6,
 )
 LOST_FRAMES_AVG = _loss("lost_frames_avg", "Lost avg", "mean of the lost frames", digits=1, exact=REPEATED)

@@ -355,7 +355,8 @@ def _note(bed: Bed, parameters: ParameterSet) -> str:
         f"Ethernet{tagged}, "
         f"topology {bed.topology}. By frame loss: lost frames / rate of the flow "
         "that lost most, without those that it loses by chance, within one resolution, which is the distance of two "
-        "frames and what such losses leave unsure. By time stamps: departure of the first frame that arrived after it "
+        "frames and what such losses and frames inside the device leave unsure. By time stamps: departure of the first "
+        "frame that arrived after it "
         "less that of the last one before, up to two resolutions too long. The reset time is the more accurate one: "
         "frame loss, or time stamps where frames were lost elsewhere, too. Rates are sums over the transmitting ports."
     )

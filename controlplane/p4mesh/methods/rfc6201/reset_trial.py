@@ -66,7 +66,9 @@ def reset_time(spec: TrialSpec, result: TrialResult) -> ResetTime:
         (outage.lost_frames - outage.lost_before) * interval_ns > stamp + interval_ns
         for (outage, interval_ns), stamp in zip(hit, known, strict=True)
     )
-    return ResetTime(loss_ns, stamps_ns, TIME_STAMPS if elsewhere else FRAME_LOSS, recovered, error_ns)
+    method = TIME_STAMPS if elsewhere else FRAME_LOSS
+    least_ns = min(interval_ns for _, interval_ns in times)
+    return ResetTime(loss_ns, stamps_ns, method, recovered, error_ns + _inside_ns(result, least_ns))
 
 
 def reset_spec(test: str, mesh: Mesh, size: int, load_pct: Fraction, bed: Bed, parameters: ParameterSet) -> TrialSpec:
@@ -152,6 +154,17 @@ def _interval_ns(spec: TrialSpec, outage: Outage) -> Fraction:
     """The mean distance of the frames of a flow."""
     stream = next(item for item in spec.streams if outage.tx_port in item.tx_ports and outage.rx_port in item.rx_ports)
     return Fraction(stream.frame_count, outage.tx_frames) * NS_PER_S / stream.rate_fps
+
+
+def _inside_ns(result: TrialResult, interval_ns: Fraction) -> Fraction:
+    """Time for which frames may have been in the device when it was reset, and are lost, too.
+
+    0 where latencies differ by less than the distance of two frames.
+    """
+    latency = result.latency
+    if latency is None or latency.max_ns - latency.min_ns <= interval_ns:
+        return Fraction(0)
+    return Fraction(latency.max_ns)
 
 
 def _between(outage: Outage, interval_ns: Fraction) -> Fraction:
