@@ -33,16 +33,18 @@ def test_every_control_of_the_measurement_has_vectors() -> None:
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tester() -> Iterator[SimulatedTester]:
     running = SimulatedTester(load_contract())
     yield running
     running.close()
 
 
+WINDOW = f"newest {1 << load_contract()['WINDOW_BITS']}"
+
+
 def of_this_program(vector: dict[str, Any]) -> bool:
-    window = f"newest {1 << load_contract()['WINDOW_BITS']}"
-    return vector["window"] in (None, window) and vector["name"] != NOT_OF_V1MODEL
+    return vector["window"] in (None, WINDOW) and vector["name"] != NOT_OF_V1MODEL
 
 
 @pytest.mark.parametrize("vector", [*filter(of_this_program, VECTORS["vectors"])], ids=lambda vector: vector["name"])

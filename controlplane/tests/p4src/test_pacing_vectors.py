@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def by_stream(vector: dict[str, Any], frames: list[tuple[int, bytes]]) -> tuple[
 
 
 class SimulatedPacer:
-    """A simulated tester with transmitters and stations for all vectors."""
+    """A simulated tester with transmitters and stations of a vector."""
 
     def __init__(self, contract: Contract, round_ticks: int) -> None:
         self.tester = SimulatedTester(contract, loop_latency_ns=round_ticks or 100)
@@ -141,21 +141,11 @@ class SimulatedPacer:
         return found
 
 
-@pytest.fixture(scope="module")
-def pacers() -> Iterator[dict[int, SimulatedPacer]]:
-    running = {rounds: SimulatedPacer(load_contract(), rounds) for rounds in _rounds()}
-    yield running
-    for pacer in running.values():
-        pacer.tester.close()
-
-
-def _rounds() -> list[int]:
-    return sorted({vector["round_ticks"] for vector in VECTORS["vectors"]})
-
-
 @pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["name"])
-def test_v1model_departs_when_the_vector_says(vector: dict[str, Any], pacers: dict[int, SimulatedPacer]) -> None:
-    frames, reasons = pacers[vector["round_ticks"]].run(vector)
+def test_v1model_departs_when_the_vector_says(vector: dict[str, Any]) -> None:
+    pacer = SimulatedPacer(load_contract(), vector["round_ticks"])
+    with closing(pacer.tester):
+        frames, reasons = pacer.run(vector)
     times, others = by_stream(vector, frames)
     assert differences_of_times(vector, times, vector["round_ticks"] + SIM_ROUND_TICKS) == []
     assert (others, reasons) == (vector["sent"], vector["reasons"])
