@@ -27,7 +27,7 @@ from p4mesh.verdict import Verdict
 
 ASKED = os.environ.get("P4MESH_RANDOM_RUNS")
 RANDOM_RUNS = settings(
-    max_examples=int(ASKED or 4),
+    max_examples=int(ASKED or 3),
     derandomize=ASKED is None,
     database=None,
     deadline=None,

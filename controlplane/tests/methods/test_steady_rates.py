@@ -95,7 +95,9 @@ def test_the_maximum_forwarding_rate_of_the_default_lengths_is_that_of_30_s_and_
     )
     closed_form_fps = 10**7 / (8 * (size + 8) + WIDE_GAP)
     for length in ((), ("duration_ms=30000",)):
-        row = first_row(MaximumForwardingRate(), device.topology, size, "step_pct=50", *length)
+        row = first_row(
+            MaximumForwardingRate(), device.topology, size, "search_min_pct=99", "search_initial_pct=100", *length
+        )
         for rate in ("mfr", "frmol"):
             assert row[f"{rate}_fps"] == pytest.approx(closed_form_fps, abs=row[f"{rate}_error_fps"]), (rate, length)
             assert 0 < row[f"{rate}_error_fps"] < 1

@@ -124,7 +124,7 @@ def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
 
 
 def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
-    combo = ("search_method=combo", "search_initial_pct=60", "search_resolution_pct=0.5")
+    combo = ("search_method=combo", "search_initial_pct=65", "search_max_pct=75", "search_resolution_pct=0.5")
     # The highest load is 0.03 % below the slots: trials of QUICK are too short to tell that its queues do not fill.
     settings = ("scaled_frames=4000", *QUICK[1:], ETHERNET, *combo)
     outcome = run_on_sim(find_test("chassis.full_mesh"), smaller(SWITCH), (64,), *settings)[1]

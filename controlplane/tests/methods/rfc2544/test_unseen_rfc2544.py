@@ -33,7 +33,7 @@ PREAMBLE_BITS = 64
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 ONE_WAY = "bidirectional=false"
 FRAMES = 2000
-SEEDS = range(6)
+SEEDS = range(4)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 RATES_BPS = (10**7, 10**8, 10**9, 25 * 10**8, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 FRAMES = 2000
-SEEDS = range(5)
+SEEDS = range(4)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def row_of(name: str, topology: Topology, sizes: tuple[int, ...], *settings: str
     return {**outcome.tables[0].rows[0], "outcome": outcome.state.value, "findings": outcome.findings}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_forward_pressure_is_a_gap_below_96_bits_on_any_clock(seed: int) -> None:
     unseen = Unseen.of(seed, "pressure", gaps=(88, 90, 96, 100, 160))
     ppm, tester_ppm = unseen.random.choice([-150, -60, 0, 60, 150]), unseen.random.choice([-40, 0, 40])
