@@ -2,7 +2,8 @@
 """Writes how far the model of a chassis is from the published report, into docs/CHASSIS.md.
 
 Takes the directory that `p4mesh run profiles/nexus9508.yaml` has left. Published values are those of
-controlplane/tests/fixtures/published_nexus_9508.json; tables of the run that are not there are left out.
+controlplane/tests/fixtures/published_nexus_9508.json; tables of the run that are not there are left out. Errors of the
+model's numbers stand beside them.
 """
 
 from __future__ import annotations
@@ -81,18 +82,18 @@ def _row(row: dict[str, Any], model: dict[str, str]) -> str:
     cells = (
         row["frame_size_B"],
         f"{row['frames_per_s']:.2f}",
-        f"{float(model['forwarding_fps']):.2f}",
+        _measured(model, "forwarding_fps", 2),
         f"{row['throughput_tbps']:.3f}",
         f"{float(model['forwarding_l2_tbps']):.3f}",
         f"{row['line_rate_pct']:.4f}",
         f"{float(model['line_pct']):.4f}",
         f"{row['lat_avg_us']:.3f}",
-        f"{average:.3f}",
+        _measured(model, "avg_us", 3),
         f"{deviation:+.1f} %",
         f"{row['lat_min_us']:.2f}, {row['lat_max_us']:.2f}",
         f"{float(model['min_us']):.2f}, {float(model['max_us']):.2f}",
         f"{row['jit_avg_us']:.3f}, {row['jit_max_us']:.2f}",
-        f"{float(model['jitter_avg_us']):.3f}, {float(model['jitter_max_us']):.2f}",
+        f"{_measured(model, 'jitter_avg_us', 3)}, {float(model['jitter_max_us']):.2f}",
     )
     return f"| {' | '.join(map(str, cells))} |\n"
 
@@ -104,8 +105,15 @@ def _jitter(row: dict[str, Any], model: dict[str, str]) -> str:
         ("load90_us", "load_90_us"),
         ("throughput_us",) * 2,
     )
-    cells = (f"{_shown(row[key])} / {_shown(model[own])}" for key, own in keys)
+    cells = (f"{_shown(row[key])} / {_measured(model, own, 3) if model[own] else 'NA'}" for key, own in keys)
     return f"| {row['frame_size_B']} | {' | '.join(cells)} |\n"
+
+
+def _measured(model: dict[str, str], key: str, digits: int) -> str:
+    """A number of the run, beside its error where the run has one: that of sampling, with 95 % confidence."""
+    quantity, _, unit = key.rpartition("_")
+    error = model.get(f"{quantity}_error_{unit}")
+    return f"{float(model[key]):.{digits}f}" + (f" +-{float(error):.{digits}f}" if error else "")
 
 
 def _shown(value: float | str | None) -> str:

@@ -49,3 +49,33 @@ def test_published_delays_beside_bursts_lie_between_those_of_two_kinds_of_phases
         positions = table.measured("messages.background", atm._TOPOLOGY, "64", settings, folder)["positions"]
         last = next(row for row in positions if row["position"] == "1000")
         assert round(last["avg_us"] + atm._CLOSED_LOOP_US) == in_step_us > published_us
+
+
+def test_numbers_of_a_chassis_stand_beside_their_errors(script: ModuleType, tmp_path: Path) -> None:
+    """Of a run that has them: 6.528 us with an error of 12 ns, jitter of 3 ns at 10 % with one of 1 ns."""
+    chassis = importlib.import_module("compare_chassis")
+    published = json.loads(chassis.PUBLISHED.read_text())
+    directory = tmp_path / "layer-2-unicast"
+    directory.mkdir()
+    size = published["t3"]["rows"][0]["frame_size_B"]
+    rates = {
+        "forwarding_fps": "100.5",
+        "forwarding_error_fps": "0.25",
+        "forwarding_l2_tbps": "1",
+        "line_pct": "100",
+        "avg_us": "6.528",
+        "avg_error_us": "0.012",
+        "min_us": "6",
+        "max_us": "7",
+        "jitter_max_us": "0.5",
+        "jitter_avg_us": "0.003",
+        "jitter_avg_error_us": "",
+    }
+    jitter = {"load_10_us": "0.003", "load_10_error_us": "0.001", "load_50_us": "", "load_90_us": "1"}
+    for name, cells in (("rate_and_latency", rates), ("jitter_avg", {**jitter, "throughput_us": "2"})):
+        keys, values = zip(*cells.items(), strict=True)
+        text = f"frame_size_bytes,{','.join(keys)}\n{size},{','.join(values)}\n"
+        (directory / f"{name}.csv").write_text(text)
+    text = "".join(chassis.tables(tmp_path, published))
+    assert "| 100.50 +-0.25 |" in text and "| 6.528 +-0.012 |" in text and "| 0.003, 0.50 |" in text
+    assert "/ 0.003 +-0.001 |" in text and "/ NA |" in text and "/ 1.000 |" in text
