@@ -620,14 +620,11 @@ def _starts(stream: Stream, clock: DepartureClock, limits: Limits, phases: int |
     starts = {}
     for offset_ns in dict.fromkeys(offsets_ns):
         wanted = Fraction(offset_ns * 1000, limits.tick_ps)
-        if phases == 1:
-            together = stream.pattern.frames_together
-            skipped, ticks = round(wanted / interval / together) * together, 0
-        else:
-            begin = wanted if phases is None else round(wanted * phases / period) * period / phases
-            periods = int((begin + Fraction(1, 2)) / period)
-            skipped, ticks = periods * clock.burst_slots, round(begin - periods * period)
-            require(ticks, LONGEST_SLOT_TICKS, "ticks between the first departures of two ports", limits)
+        begin = wanted if phases is None else round(wanted * phases / period) * period / phases
+        # Bursts and messages begin with a whole one.
+        periods = int((begin + Fraction(1, 2)) / period)
+        skipped, ticks = periods * clock.burst_slots, round(begin - periods * period)
+        require(ticks, LONGEST_SLOT_TICKS, "ticks between the first departures of two ports", limits)
         starts[offset_ns] = _Start(skipped, ticks, abs(skipped * interval + ticks - wanted))
     return [starts[offset_ns] for offset_ns in offsets_ns]
 
@@ -662,9 +659,8 @@ def _groups(
 
 
 def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock:
-    periods, rest = divmod(skipped, clock.burst_slots)
-    extra = periods * (clock.last_slot + 1) + rest
-    return replace(clock, departures=clock.departures + extra)
+    """The same clock for a transmitter that leaves out departures of whole bursts."""
+    return replace(clock, departures=clock.departures + skipped // clock.burst_slots * (clock.last_slot + 1))
 
 
 def require(wanted: int, available: int, what: str, limits: Limits) -> None:

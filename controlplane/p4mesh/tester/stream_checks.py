@@ -131,9 +131,7 @@ def check_stream(stream: Stream) -> None:
         _check_tunnels(stream)
     if stream.sizes_in_turn_bytes:
         _check_sizes_in_turn(stream)
-    if stream.arrivals and (
-        stream.burst or any(stream.as_sent().start_offset_ns) or stream.pattern.frames_together > 1
-    ):
+    if stream.arrivals and (stream.burst or any(stream.as_sent().start_offset_ns)):
         raise ParameterError(
             f"stream '{stream.name}' has arrivals beside bursts, messages or ports that start later",
             hint="let all of its ports begin together, without bursts",

@@ -13,7 +13,7 @@ from support.networks import parsed, switch
 from p4mesh.measurement.counting import count
 from p4mesh.measurement.counts import MessageCounts, MessageTime
 from p4mesh.measurement.departures import READ_ERROR_TICKS, Window, window
-from p4mesh.measurement.flow_arrays import addresses_reached
+from p4mesh.measurement.flow_arrays import addresses_reached, flow_arrays
 from p4mesh.target.base import MacCounts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.table import TARGETS
@@ -24,7 +24,7 @@ from p4mesh.tester.opening import open_tester
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES
-from p4mesh.traffic.patterns import FullMesh, Message, Multicast, Pairs, PositionClass
+from p4mesh.traffic.patterns import FullMesh, GroupRange, Message, Multicast, Pairs, PositionClass
 from p4mesh.traffic.stream import Burst, Stream
 
 PORTS = (1, 2, 3, 4)
@@ -144,6 +144,7 @@ def test_a_reading_before_the_first_departure_has_no_times() -> None:
     assert (counts.intended_frames, counts.tx_frames, counts.rx_frames, counts.lost_frames) == (1200, 0, 0, 0)
     assert (counts.first_tx_ns, counts.last_tx_ns, counts.start_skew_ns, counts.start_spread_ns) == (0, 0, 0, 0)
     assert (counts.oload_error_ppm, counts.latency) == (0, None)
+    assert {(port.late_frames, port.queued_frames, port.pause_frames) for port in counts.ports} == {(0, 0, 0)}
     empty = planned()
     assert window(empty, forged(empty, {}).records, 4) == Window(Fraction(0), 0), "no stream sends for no time"
 
@@ -164,6 +165,18 @@ def test_addresses_are_reached_where_a_frame_came_to_the_port_that_it_was_for() 
     to_two, back, to_four = (next(flow.cell for flow in plan.flows if flow.rx_port == port) for port in (2, 1, 4))
     assert addresses_reached(plan, forged(plan, {}, frames={to_two: 1, back: 1})) == {2}
     assert addresses_reached(plan, forged(plan, {}, frames={to_two: 0, to_four: 2})) == {4}
+
+
+def test_groups_that_are_counted_alone_are_flows_behind_those_with_cells() -> None:
+    """Three cells hold one of two groups on the ports 1 to 3; the other one came to port 3 only."""
+    stream = Stream("groups", 64, Fraction(1000), 20, Multicast((GroupRange("225.1.1.1", 2, (2, 3)),)), (1,), (2, 3))
+    plan = make_plan((stream,), replace(LIMITS, flows=3, groups=2, group_ports=3), dict.fromkeys(PORTS, 10**9))
+    groups = np.array([[0, 0], [0, 0], [0, 9]], dtype=np.int64)
+    reading = replace(forged(plan, {}, flow_sequence={0: 10, 1: 10}, frames={1: 8}), groups=groups)
+    flows = flow_arrays(plan, reading)
+    assert flows.rx_port[flows.expected].tolist() == [2, 3, 2, 3]
+    assert (flows.sent[flows.expected].tolist(), flows.lost[flows.expected].tolist()) == ([10] * 4, [2, 10, 10, 1])
+    assert addresses_reached(plan, reading) == {2, 3}
 
 
 def test_spacing_and_departures_of_the_controller_are_nanoseconds_where_they_are_known() -> None:
@@ -211,6 +224,8 @@ STARTS = 3000
         (WHOLE * 498 // 500, 1_000_001, 500),
         (WHOLE * 498 // 500 - 1, 1_000_001, 1000),
         (WHOLE + STARTS, 1_000_000, 1000),
+        # So long behind it, all but the first of the frames that a queue held back are late.
+        (WHOLE + STARTS, 999 * WHOLE, 500),
     ],
 )
 def test_a_flow_that_came_in_time_while_others_were_held_back_has_no_late_frames(
@@ -234,6 +249,25 @@ def test_a_flow_that_came_in_time_while_others_were_held_back_has_no_late_frames
     )
     late = {port.port: port.late_frames for port in count(plan, reading, 4).ports}
     assert late == {**dict.fromkeys(PORTS, 0), 2: held - WHOLE * (held - 1) // span}
+
+
+@pytest.mark.parametrize(("came", "held"), [(0, 0), (1, 500 - 499 // 2)])
+def test_one_frame_may_be_late_and_a_flow_of_which_nothing_came_has_no_times(came: int, held: int) -> None:
+    """The last frame comes when twice the time of transmission is over; one of the other flow's frames is lost."""
+    streams = [Stream(f"from_{port}", 64, Fraction(1_000_000), 500, Pairs(), (port,), (2,)) for port in (1, 3)]
+    plan = planned(*streams)
+    first, second = (flow.cell for flow in plan.flows)
+    begin = 10**9
+    stamps = {second: begin + 2 * WHOLE} if came else {}
+    reading = forged(
+        plan,
+        {},
+        flow_sequence=dict.fromkeys(plan.columns.sequence_cell.tolist(), 500),
+        frames={first: 499, second: came},
+        first_arrival={first: begin, **stamps},
+        last_arrival={first: begin + WHOLE, **stamps},
+    )
+    assert {port.port: port.late_frames for port in count(plan, reading, 4).ports} == {1: 0, 2: held, 3: 0, 4: 0}
 
 
 @pytest.mark.parametrize(

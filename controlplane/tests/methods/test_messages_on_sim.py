@@ -34,7 +34,7 @@ from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, jain_index, load_row, max_over_min, ratio
 from p4mesh.methods.messages.latency import MessageLatency
-from p4mesh.methods.messages.parameters import position_classes
+from p4mesh.methods.messages.parameters import position_classes, require_room
 from p4mesh.methods.messages.results import Measured, damaged, message_row
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -152,6 +152,15 @@ def test_a_message_that_does_not_fit_is_refused_and_nothing_stays(tmp_path: Path
     with pytest.raises(ParameterError, match=r"takes 134.4 us of the line of port 1, and 10,000 a second leave 100 us"):
         measure(tmp_path, "messages.latency", switch(ports=2), 64, "messages_per_s=10000", "message_frames=200")
     assert not (tmp_path / "run").exists()
+
+
+def test_messages_may_follow_each_other_without_a_gap() -> None:
+    """200 frames of 64 bytes take 200 times 672 ns of 1 Gbit/s."""
+    most = Fraction(10**9, 200 * 672)
+    require_room("t", make_bed(), 1, (64,), 200, most)
+    with pytest.raises(ParameterError, match=r"a message of 200 frames of 64 B takes 134\.4 us") as caught:
+        require_room("t", make_bed(), 1, (64,), 200, most + Fraction(1, 1000))
+    assert caught.value.hint == "at most 7,440.48 messages a second, or shorter ones"
 
 
 def flow(part: str, latency_ns: float, sent: int = 10, received: int = 10) -> FlowCounts:

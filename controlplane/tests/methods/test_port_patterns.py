@@ -10,7 +10,7 @@ from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.options.parameters import resolve
-from p4mesh.methods.port_patterns import mesh_notes, mesh_of, pattern_of, ports_used
+from p4mesh.methods.port_patterns import mesh_notes, mesh_of, pattern_of, pattern_parameters, ports_used
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
@@ -43,6 +43,9 @@ def test_every_test_that_takes_a_pattern_means_the_same_by_it() -> None:
     taken = {name: item.choices for name, item in declared}
     assert set(meanings) == {*KINDS}
     assert {name for name, kinds in taken.items() if kinds == KINDS} == {*EVERY_PATTERN}
+    assert [item.name for item in pattern_parameters("s", "pairs")] == ["pattern"]
+    _, in_step = pattern_parameters("s", "full_mesh", "mesh_streams")
+    assert (in_step.name, in_step.default) == ("ports_in_step", 1)
 
 
 @pytest.mark.parametrize(

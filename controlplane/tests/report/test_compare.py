@@ -103,6 +103,18 @@ def test_numbers_that_do_not_vary_are_exact_and_one_measurement_says_nothing() -
     assert found.relative_pct == pytest.approx(20)
 
 
+def test_a_table_that_one_of_several_runs_lacks_and_statistics_between_rows_are_passed_over() -> None:
+    rows = tuple(
+        {"frame_size_bytes": size, "iteration": number, DELAY.key: 1.0 * size}
+        for size in (64, 128)
+        for number in ("1", "avg")
+    )
+    table = Table("more", "More", (SIZE, RUN, DELAY), rows, keys=("frame_size_bytes", "iteration"))
+    runs = [measured("a", [1.0], more=(table,)), measured("b", [1.0]), measured("c", [1.0], more=(table,))]
+    found = [(each.table.name, each.other, each.where[0][1], each.value) for each in differences(runs)]
+    assert found == [("latency", "b", 64, 1), ("latency", "c", 64, 1), ("more", "c", 64, 64), ("more", "c", 128, 128)]
+
+
 def test_repetitions_of_one_run_may_vary_and_those_of_the_other_not() -> None:
     """Means of 11 and 21.4; of one value that comes again it is that value, to the last digit."""
     varying, constant = measured("a", [10.0, 10.0, 13.0]), measured("b", [21.4] * 3)

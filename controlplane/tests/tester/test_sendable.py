@@ -284,6 +284,8 @@ def sent(interval_ns: float | Fraction, count: int = 100, start_ns: int = 0, **c
         # 99 intervals of 1,120 ns lie between the first and the last frame.
         ([sent(1120), sent(1120, start_ns=110_880)], port(), None),
         ([sent(1120), sent(1120, start_ns=110_879)], port(), "120"),
+        ([replace(sent(1120), start_offset_ns=()), sent(1120, start_ns=110_880)], port(), None),
+        ([replace(sent(1120), start_offset_ns=()), sent(1120, start_ns=110_879)], port(), "120"),
         ([sent(1120, 1), sent(1120, 1)], port(), "120"),
         ([sent(672 / (1 + Fraction(1, 10**9)))], port(), None),
         ([sent(672 / (1 + Fraction(1, 10**9))), sent(1344, start_ns=10**6)], port(), None),
@@ -335,6 +337,9 @@ def test_a_trial_is_shorter_than_a_time_stamp_holds(count: int, start_ns: int, r
         else nullcontext()
     ):
         require_stamps([sent(NS_PER_S, count), sent(NS_PER_S, count, start_ns)], 1000)
+    for early_ns, held in ((1, nullcontext()), (0, pytest.raises(ParameterError))):
+        with held:
+            require_stamps([replace(sent((1 << 48) - early_ns, 1), start_offset_ns=())], 1000)
 
 
 TO_MANY = {"pattern": Multicast(), "tx_ports": (1,), "rx_ports": (2, 3)}
@@ -369,6 +374,7 @@ MAC = bytes((2, 0, 0, 0, 0, 1))
         ({"arrivals": Poisson(), "start_offset_ns": (0,)}, ""),
         ({"arrivals": Poisson(), "start_offset_ns": (5,)}, "has arrivals beside bursts"),
         ({"arrivals": Poisson(), "burst": Burst(2)}, "has arrivals beside bursts"),
+        ({"modifiers": (FieldModifier(udp.SOURCE, Progression(2)),) * 4}, ""),
         ({"advertised_networks": 2}, "only a router reaches networks behind the receivers"),
         ({"advertised_prefix_bits": 64}, "only a router reaches networks behind the receivers"),
         ({"advertised_networks": 2, "routed": True}, ""),

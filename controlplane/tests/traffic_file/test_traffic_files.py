@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -176,6 +177,29 @@ def test_senders_whose_clocks_differ_send_for_the_time_or_the_frames_of_the_clas
     assert east("rate: 10 %, sizes: 64, duration_s: 1").end_ns == 10**9
     whole = east("rate: 1000 frames/s, sizes: 64, frames: 9")
     assert (whole.end_ns, whole.streams[0].frame_count, whole.streams[0].burst) == (9_000_000, 9, None)
+
+
+def test_senders_begin_one_behind_the_other_where_they_are_staggered() -> None:
+    (stream,) = east("rate: 10 %, sizes: 64, frames: 9, start_ms: 5, stagger_us: 7").streams
+    assert stream.start_offset_ns == (5_000_000, 5_007_000)
+
+
+@pytest.mark.parametrize(
+    ("keys", "refused"),
+    [
+        ("senders: 1-2, pattern: mesh", ""),
+        ("senders: 1-2, receivers: 1-2, pattern: mesh", ""),
+        ("senders: 1, pattern: mesh", "a mesh has two or more ports that all send and receive"),
+        ("senders: 1-2, receivers: 2-3, pattern: mesh", "a mesh has two or more ports that all send and receive"),
+        ("senders: 1-2, receivers: 1-2, pattern: broadcast", ""),
+        ("senders: 1, receivers: 1, pattern: broadcast", "only the sender receives"),
+        ("senders: 1, receivers: 1, pattern: pairs, bidirectional: true", "the receivers send already"),
+    ],
+)
+def test_ports_that_send_and_receive_are_those_that_a_pattern_can_have(keys: str, refused: str) -> None:
+    text = f"name: x\nclasses: {{all: {{{keys}, rate: 1 %, sizes: 64, frames: 9}}}}\n"
+    with pytest.raises(TrafficFileError, match=refused) if refused else nullcontext():
+        laid_over(parse_traffic("x.yaml", text), make_bed())
 
 
 @pytest.mark.parametrize(

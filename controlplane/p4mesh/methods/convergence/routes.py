@@ -189,7 +189,7 @@ class RouteChange(MethodOf[ChangeUnit]):
                 name=f"network{network}",
                 frame_size_bytes=size,
                 rate_fps=rate_fps,
-                frame_count=max(1, int(rate_fps * duration_ns / NS_PER_S)),
+                frame_count=int(rate_fps * duration_ns / NS_PER_S),
                 pattern=Pairs(),
                 tx_ports=bed.port_numbers[:half],
                 rx_ports=bed.port_numbers[half:],

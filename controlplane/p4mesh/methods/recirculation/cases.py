@@ -192,7 +192,7 @@ def trial_of(case: Case, size: int, bed: Bed, parameters: ParameterSet, ports: t
         frames = parameters.integer(shared.SCALED_FRAMES)
     else:
         # As many as begin within the time.
-        frames = max(1, ceil(fps * shared.nanoseconds(parameters, "duration_ms") / NS_PER_S))
+        frames = ceil(fps * shared.nanoseconds(parameters, "duration_ms") / NS_PER_S)
     duration_ns = ceil(frames * NS_PER_S / fps)
     stream = Stream(STREAM, size, fps, frames, Pairs(), (ports[0],), (ports[1],), shared.frame_of(parameters))
     spec = shared.trial_of(parameters, f"{NAME} {size} B, {case.part}", (stream,), duration_ns, per_flow=True)

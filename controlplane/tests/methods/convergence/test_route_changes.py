@@ -23,6 +23,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
+from p4mesh.traffic.routing_event import RoutingChange, RoutingEvent
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -90,6 +91,8 @@ TOO_LATE = {"first_tx_ns": 5 * MS, "first_rx_ns": 105 * MS + 1, "rx_frames": 900
         # 560 and 501 frames are missing, of an interruption of 500 ms.
         ("flap", ({"rx_frames": 340}, {"rx_frames": 399}), (60, 1), ""),
         ("flap", ({"rx_frames": 900}, {"rx_frames": 399}), (None, 1), "did not follow"),
+        # As many frames are missing as the first one that came left before it.
+        ("announcement", ({"rx_frames": 800, "first_rx_ns": 106 * MS},) * 2, (0, 0), ""),
         ("flap", ({"rx_frames": 340, "tail_lost_frames": 1}, {"rx_frames": 399}), (None, 1), "did not follow"),
         # Those of the 100 ms before the announcement, and of the time until it was followed.
         (
@@ -122,6 +125,7 @@ def test_times_of_routes_by_hand(
     (row,), routes = outcome.tables[0].rows, outcome.tables[1].rows
     known = [time_ms for time_ms in times_ms if time_ms is not None]
     assert tuple(route["time_ms"] for route in routes) == times_ms
+    assert {route["resolution_ms"] for route in routes} == {1}
     assert (row["first_route_ms"], row["last_route_ms"]) == (min(known), max(known))
     assert (row["average_ms"], row["converged_routes"], row["resolution_ms"]) == (
         sum(known) / len(known),
@@ -133,15 +137,60 @@ def test_times_of_routes_by_hand(
 
 
 def test_the_resolution_of_an_announcement_contains_what_is_lost_behind_the_first_frame() -> None:
-    """Frame 150 of 900 came first, 0.6 ms after it left; 100 of the 750 behind were lost: 0.13^2 is below 5 %."""
-    counts = {"rx_frames": 650, "first_tx_ns": 5 * MS, "first_rx_ns": 155 * MS + 600_000}
+    """Frame 150 of 900 came first, 0.6 ms after it left; 200 of the 750 behind were lost: 0.27^3 is below 5 %."""
+    counts = {"rx_frames": 550, "first_tx_ns": 5 * MS, "first_rx_ns": 155 * MS + 600_000}
     slow = {**counts, "latency": LatencyStats(1, 600_000.0, 600_000.0, 600_000.0)}
     fast = {**counts, "first_rx_ns": 155 * MS, "latency": None}
     test = find_test("convergence.announcement")
     bed = make_bed(announces_routes=True)
     _, outcome = run_unit(test, bed, Counted(slow, fast), 128, "networks=1", "time_limit_ms=800")
     found = [(route["time_ms"], route["resolution_ms"]) for route in outcome.tables[1].rows]
-    assert found == [(150, 102), (150, 102)]
+    assert found == [(250, 203), (250, 203)]
+
+
+@pytest.mark.parametrize(
+    ("lost", "gap", "resolution_ms"),
+    [
+        (540, 642, 1),
+        (540, 643, 1 + 3 / 257 * 360),
+        (540, 750, 1 + 3 / 150 * 360),
+        # No more than are lost.
+        (503, 898, 1 + 397),
+        (700, 898, 1 + 200),
+        (790, 899, 1 + 110),
+        (540, None, 1),
+    ],
+)
+def test_the_resolution_of_a_flap_contains_as_many_lost_frames_as_none_behind_the_last_gap_allows(
+    lost: int, gap: int | None, resolution_ms: float
+) -> None:
+    """Frames that came between the withdrawal, at frame 100, and the last gap tell; two may have been on their way.
+
+    3 / n is the share of frames that n without a loss exclude.
+    """
+    counts = {"rx_frames": 900 - lost, **IN_TIME, "last_gap_tx_ns": None if gap is None else (5 + gap) * MS}
+    test, bed = find_test("convergence.flap"), make_bed(announces_routes=True)
+    _, outcome = run_unit(test, bed, Counted(counts, counts), 128, "networks=1", "time_limit_ms=800")
+    assert [(route["time_ms"], route["resolution_ms"]) for route in outcome.tables[1].rows] == [
+        (lost - 500, pytest.approx(resolution_ms))
+    ] * 2
+
+
+@pytest.mark.parametrize("change", [change for change in RoutingChange if change is not RoutingChange.SILENCE])
+def test_every_network_is_a_stream_through_the_change(change: RoutingChange) -> None:
+    """100 ms before and 800 ms after it at 1,000 frames/s; a link that goes down is no reason to stop."""
+    measurer = Counted(*[{"rx_frames": 300, "tail_lost_frames": 650, **IN_TIME}] * 4)
+    test, bed = find_test(f"convergence.{change.value}"), make_bed(announces_routes=True)
+    run_unit(test, bed, measurer, 128, "networks=2", "time_limit_ms=800")
+    (spec,) = measurer.specs
+    flap_ms = 500 if change is RoutingChange.FLAP else 0
+    assert spec.routing_event == RoutingEvent(change, 100 * MS, flap_ms * MS)
+    assert (spec.duration_ns, spec.per_flow) == (900 * MS, True)
+    assert spec.stop_on_los is (change is not RoutingChange.LOSS_OF_LINK)
+    assert [(stream.network, stream.advertised_networks, stream.frame_count) for stream in spec.streams] == [
+        (0, 2, 900),
+        (1, 2, 900),
+    ]
 
 
 def test_the_resolution_of_a_withdrawal_contains_what_is_lost_before_it() -> None:
@@ -159,13 +208,15 @@ def test_the_resolution_of_a_withdrawal_contains_what_is_lost_before_it() -> Non
 def test_a_trial_without_counts_has_the_resolution_of_its_rate() -> None:
     class Broken(FlowMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-            return replace(super().measure(spec, note), flows=(), status=Verdict.ABORT, reason="no link")
+            found = super().measure(spec, note)
+            return replace(found, flows=(), status=Verdict.ABORT, reason="no link") if len(self.specs) == 1 else found
 
     test, bed = find_test("convergence.withdrawal"), make_bed(announces_routes=True)
-    _, outcome = run_unit(test, bed, Broken(lossless), 128, "stream_fps=500")
-    (row,) = outcome.tables[0].rows
+    _, outcome = run_unit(test, bed, Broken(lossless), 128, "stream_fps=500", "repetitions=2", "networks=1")
+    row, second = outcome.tables[0].rows
     assert (row["resolution_ms"], row["routes"], row["state"], row.get("average_ms")) == (2, 0, "ABORT", None)
-    assert outcome.findings == ("128 B, trial 1: no link",)
+    said = "128 B, trial 2: traffic did not follow the change on 2 of 2 routes"
+    assert (second["state"], outcome.findings) == ("FAIL", ("128 B, trial 1: no link", said))
 
 
 @pytest.mark.parametrize("lost_share", [0, 0.01, 0.2])
@@ -339,10 +390,15 @@ def test_stations_that_do_not_speak_bgp_change_nothing() -> None:
     parameters = resolve(test.name, test.parameters, ())
     with pytest.raises(TopologyError, match="needs stations that speak BGP, topology 'router-4x1g' has none"):
         test.check(bed_of(shipped("router-4x1g")), parameters)
+    with pytest.raises(TopologyError, match=r"needs an even number of tester ports, topology '.*' has 3"):
+        test.check(make_bed(3, announces_routes=True), parameters)
+    test.check(make_bed(2, announces_routes=True), parameters)
 
 
 def test_links_are_switched_off_one_by_one_on_sim_only() -> None:
     test = find_test("convergence.loss_of_link")
     bed = replace(bed_of(shipped(ROUTER)), target="live", resets_devices=False)
+    withdrawal = find_test("convergence.withdrawal")
+    withdrawal.check(bed, resolve(withdrawal.name, withdrawal.parameters, ()))
     with pytest.raises(UnsupportedError, match=r"^convergence\.loss_of_link is not supported on live"):
         test.check(bed, resolve(test.name, test.parameters, ()))

@@ -24,6 +24,7 @@ from p4mesh.methods.recirculation.cases import (
     Case,
     cases_of,
     duration_deviation,
+    require_failures,
     require_rates,
     trial_of,
     wire_of,
@@ -228,7 +229,7 @@ def test_a_stall_behind_the_gap_is_not_the_outage() -> None:
     """On the wall clock a flow also stands still when all of its frames are sent."""
     stream = Stream("pair", 64, Fraction(1000), 100, Pairs(), (1,), (2,))
     spec = TrialSpec("pair", (stream,), 10**8)
-    outage = Outage("pair", 1, 2, 100, 5, 0, last_before_ns=90_000_000, first_after_ns=55_000_000)
+    outage = Outage("pair", 1, 2, 100, 5, 0, last_before_ns=90_000_000, first_after_ns=90_000_000)
     time = reset_time(spec, cast(TrialResult, SimpleNamespace(outages=(outage,))))
     assert (time.loss_ns, time.stamps_ns, time.method) == (5_000_000, None, FRAME_LOSS)
 
@@ -316,15 +317,22 @@ def test_the_traffic_of_each_case_by_hand() -> None:
         (1, True, 2),
     ]
     assert numbers_of_failures(given("failures=1000,1")) == (1000, 1)
+    for wrong in ("failures=1001", "failures=0", "failures=x"):
+        with pytest.raises(ParameterError, match=f"--set {wrong}: not valid"):
+            numbers_of_failures(given(wrong))
+    require_failures(replace(bed, failures=5), given("failures=5,1"))
+    with pytest.raises(ParameterError, match=r"failures=6: topology '.*' describes 5"):
+        require_failures(replace(bed, failures=5), given("failures=1,6"))
+    assert trial_of(plain, 64, bed, given("duration_ms=0.5"), (3, 1)).streams[0].frame_count == 1
     # The wire is one of the sender's rate, 1 Gbit/s.
-    wired = replace(bed, wires=((2, 4), (1, 3)), ports=(*bed.ports, replace(bed.ports[1], number=4)))
+    wired = replace(bed, wires=((2, 1), (1, 3)))
     to_faster = resolve(test.name, test.parameters, ("sender=3", "receiver=2"))
     assert wire_of(wired, to_faster) == (1, 3) and wire_of(bed, timed) is None
     # A rate is for the sizes that can have it: 1,000,000 frames/s are above the line with 9216 bytes alone.
     require_rates(bed, given("rates=1000000 frames/s"))
     require_rates(bed, given(f"rates={', '.join(f'{place} %' for place in range(81, 101))}"))
-    with pytest.raises(ParameterError, match="2,000,000 frames/s, above the line of port 3") as caught:
-        require_rates(bed, given("rates=2000000 frames/s"))
+    with pytest.raises(ParameterError, match=r" 1,488,095\.33 frames/s, above the line of port 3") as caught:
+        require_rates(bed, given("rates=1488095.3333 frames/s"))
     assert caught.value.hint == "at most 1488095.238 frames/s, 100 %"
     require_rates(bed, given("rates=1488095.238 frames/s"))
 

@@ -285,7 +285,8 @@ def test_more_errors_than_valid_frames_are_refused() -> None:
         ) as caught:
             xena(filtering, f"bad_fcs_interval_ms={interval_ms}")
     assert str(caught.value.hint).startswith("an interval of 0.07786 ms or more")
-    xena(filtering, "bad_fcs_interval_ms=0.0779")
+    # 50 % of 1 Gbit/s in three parts, and 8 x (791 + 20) bits for each valid frame.
+    xena(filtering, "bad_fcs_interval_ms=0.077856")
 
 
 def test_each_class_of_the_xena_set_has_its_counts_and_its_handling() -> None:

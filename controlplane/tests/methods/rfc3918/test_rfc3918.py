@@ -464,6 +464,8 @@ def test_join_delays_are_known_to_the_distance_of_two_frames(protocol: str, meth
         assert before == ([] if method == "A" else [4]), "the state of the forwarding table before"
         assert (spec.memberships.robustness, spec.memberships.verify) == (1, True)
         assert [part.count for part in spec.memberships.groups] == [1]
+        if method == "B":
+            assert [sorted(part.receivers) for part in spec.memberships.groups] == [[2, 3, 4]]
     assert "to the first bit of the first frame of the group" in outcome.tables[0].note
 
 

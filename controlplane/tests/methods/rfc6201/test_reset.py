@@ -115,24 +115,27 @@ def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
         (3, 0, 102, 1, True),
         # Nothing was lost before, and something behind: up to three in as many frames.
         (0, 1900, 102, 3 * 1.9, False),
+        # Nobody knows when the flow came back.
+        (3, None, 102, 1, False),
         # Chance takes more than there is.
         (500, 1900, 0, 1.9 + 2 * (102 + 501 * 1.9**2) ** 0.5, False),
     ],
 )
 def test_frames_lost_by_chance_are_no_part_of_an_outage(
-    lost_before: int, between: int, lost: float, error: float, stamped: bool
+    lost_before: int, between: int | None, lost: float, error: float, stamped: bool
 ) -> None:
     """A flow of 1,000 frames/s of which 1,000 came before the outage, and that lost 102 from there on."""
-    ms, before, gap = 10**6, 1000 + lost_before, 103 + between
+    ms, before, gap = 10**6, 1000 + lost_before, 103 + (between or 0)
     stream = Stream("pairs", 64, Fraction(1000), before + gap + 5, Pairs(), (1,), (2,))
     frames = (stream.frame_count, lost_before + 102, 0)
-    outage = Outage("pairs", 1, 2, *frames, before * ms, (before + gap) * ms, before, lost_before)
+    back_ns = None if between is None else (before + gap) * ms
+    outage = Outage("pairs", 1, 2, *frames, before * ms, back_ns, before, lost_before)
     other = replace(stream, rate_fps=Fraction(500), rx_ports=(3,))
     spec = TrialSpec("reset", (other, stream), 3000 * ms)
     found = reset_time(spec, replace(Interrupted(0).measure(spec), outages=(outage,)))
     assert (float(found.loss_ns / ms), float(found.error_ns / ms)) == pytest.approx((lost, error))
     assert found.stamps_ns == (gap * ms if stamped else None)
-    assert found.method == (TIME_STAMPS if between < 0 else FRAME_LOSS)
+    assert found.method == (TIME_STAMPS if (between or 0) < 0 else FRAME_LOSS)
 
 
 @pytest.mark.parametrize("fault", ["loss_ppb: 10000000", "impairments: {corrupt_ppb: 10000000}"])
@@ -290,6 +293,8 @@ def test_the_time_without_power_is_subtracted() -> None:
     row, outcome = run(measurer, RATE_PCT, "reset_type=power", "power_off_s=0.05")
     interruption = measurer.specs[-1].interruption
     assert interruption is not None and (interruption.device, interruption.off_ns) == ("dut", 50_000_000)
+    # Twice the 10 ms that the device takes, behind those without power.
+    assert measurer.specs[-1].duration_ns - interruption.after_ns == 70_000_000
     assert row.loss_ms_avg == pytest.approx(40_000 * interval_ms(measurer.specs[-1]) - 50)
     assert any("subtracted" in text for text in outcome.deviations)
 
@@ -336,7 +341,13 @@ def test_looks_at_receivers_are_four_frames_apart_or_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "more_s"), [((), 0), (("routed=true",), 0), (("routed=true", "advertised_networks=2"), 7)]
+    ("settings", "more_s"),
+    [
+        ((), 0),
+        (("routed=true",), 0),
+        (("routed=true", "advertised_networks=2"), 7),
+        (("reset_cmd=true", "routed=true", "advertised_networks=2"), 7),
+    ],
 )
 def test_routes_are_learned_again_where_frames_use_them(settings: tuple[str, ...], more_s: int) -> None:
     plain, announcing = Interrupted(10), Interrupted(10)
