@@ -263,6 +263,7 @@ def test_a_trial_by_hand() -> None:
     assert (found.jitter_avg_us, found.corrupted_frames) == (None, None)
     # Five frames of 1 ms each; 6 ms from the last departure before the gap to the first one behind it.
     assert (found.loss_ms, found.stamps_ms, found.recovered, found.verdict) == (5, 6, True, Verdict.PASS)
+    assert found.resolution_ms == 1
     assert replace(found, state=Verdict.INVALID).verdict is Verdict.INVALID
     lost = trial(True, replace(stats, count=0), tail=5)
     assert (lost.recovered, lost.verdict, lost.min_us, lost.avg_us) == (False, Verdict.FAIL, None, None)

@@ -256,6 +256,17 @@ def test_a_load_at_which_the_longer_trial_loses_is_no_result() -> None:
     assert (found.shown.load_pct, found.shown.verdict) == (found.throughput_pct, PASS)
 
 
+def test_a_load_at_which_a_longer_trial_without_a_queue_loses_is_the_upper_bound() -> None:
+    """Of the integers 50 passes and 51 fails; one frame of 50 waits, and longer trials lose at 50, but not at 49."""
+    device = Device(
+        lambda load, length_ns: FAIL if load == 50 and length_ns > T_NS else up_to(50)(load, length_ns),
+        lambda _, length_ns: (21_000.0, 1.0) if length_ns == T_NS else (0.0, 1.0),
+        {"frames": 50},
+    )
+    found = search(device)
+    assert (found.throughput_pct, found.upper_pct, device.trials[-1]) == (49, 50, (49, 0, 2 * T_NS))
+
+
 @pytest.mark.parametrize(("copies", "lost", "excluded_ppm"), [(1, 0, 750), (4, 0, 750), (4, 8, 1821.4)])
 def test_a_result_for_good_is_less_a_bucket_of_every_port(copies: int, lost: int, excluded_ppm: float) -> None:
     """Of 4,000 frames that a port sends, a bucket of 1,000 hides a quarter; where loss alone decides, no more.
