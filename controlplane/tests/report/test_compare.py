@@ -104,7 +104,7 @@ def test_numbers_that_do_not_vary_are_exact_and_one_measurement_says_nothing() -
 
 
 def test_a_table_that_one_of_several_runs_lacks_and_statistics_between_rows_are_passed_over() -> None:
-    rows = tuple(
+    rows: tuple[dict[str, Cell], ...] = tuple(
         {"frame_size_bytes": size, "iteration": number, DELAY.key: 1.0 * size}
         for size in (64, 128)
         for number in ("1", "avg")

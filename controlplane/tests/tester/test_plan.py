@@ -218,8 +218,16 @@ def test_phases_of_a_departure_are_halved_until_there_is_room_for_their_clocks()
 
 def test_a_program_counts_and_changes_what_its_constants_say() -> None:
     """Finer bins are for targets in real time; messages are counted on testers of one switch."""
-    contract, names = load_contract(), ("GROUPS", "GROUP_PORTS", "MESSAGE_SOURCES", "MESSAGE_RULES", "FRAME_SIZES")
-    names = (*names, "SCHEDULED_GAPS", "RECEIVED_FIELD_RULES")
+    contract = load_contract()
+    names = (
+        "GROUPS",
+        "GROUP_PORTS",
+        "MESSAGE_SOURCES",
+        "MESSAGE_RULES",
+        "FRAME_SIZES",
+        "SCHEDULED_GAPS",
+        "RECEIVED_FIELD_RULES",
+    )
     lacking = replace(
         contract, constants={k: v for k, v in contract.constants.items() if k not in (*names, "FINER_BITS")}
     )

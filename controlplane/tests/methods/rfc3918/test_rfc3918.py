@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import ip_address
+from typing import Any
 
 import pytest
 from support.beds import make_bed
@@ -472,6 +473,8 @@ def test_join_delays_are_known_to_the_distance_of_two_frames(protocol: str, meth
 REPORT_NS = serialization_ns(report_bytes(Version.IGMPV3), GIGABIT)
 THOUSAND_FPS = ("stream_fps=1000", "traffic_first_ms=100", "delay_limit_ms=199", "joins_per_s=1000")
 """300 frames where one port joins or leaves."""
+LATE = {"first_rx_ns": 155_600_000, "latency": LatencyStats(1, 600_000.0, 600_000.0, 600_000.0)}
+"""Number 150 is the first to come, after 0.6 ms."""
 
 
 @pytest.mark.parametrize(
@@ -481,13 +484,17 @@ THOUSAND_FPS = ("stream_fps=1000", "traffic_first_ms=100", "delay_limit_ms=199",
         ({"rx_frames": 80, "duplicate_frames": 5}, 100_000_000, 55_002 - float(REPORT_NS) / 1000, 5),
         # One and its copies came: ln(0.05) / ln(149 / 150) is 447.9.
         ({"rx_frames": 4, "duplicate_frames": 3}, 100_000_000, 55_002 - float(REPORT_NS) / 1000, 448),
+        # All that came may be copies.
+        ({"rx_frames": 3, "duplicate_frames": 3}, 100_000_000, 55_002 - float(REPORT_NS) / 1000, 448),
         ({"rx_frames": 1, "first_rx_ns": 304_002_000}, 100_000_000, 204_002 - float(REPORT_NS) / 1000, 1),
+        ({"rx_frames": 1, "first_rx_ns": 304_600_000}, 100_000_000, 204_600 - float(REPORT_NS) / 1000, 1),
+        ({"rx_frames": 1, **LATE}, 100_000_000, 55_600 - float(REPORT_NS) / 1000, 448),
         ({"rx_frames": 0}, 100_000_000, None, 1),
         ({"rx_frames": 150}, 155_002_000 - int(REPORT_NS), 0, 1),
         ({"rx_frames": 150}, None, None, 1),
     ],
 )
-def test_join_delays_by_hand(counts: dict[str, int], stamp_ns: int | None, delay_us: float | None, apart: int) -> None:
+def test_join_delays_by_hand(counts: dict[str, Any], stamp_ns: int | None, delay_us: float | None, apart: int) -> None:
     """300 frames at 1,000 frames/s, the first at 5 ms; number 150 is the first to come, after 2 us."""
 
     def change(spec: TrialSpec, flows: Flows) -> TrialResult:
@@ -497,19 +504,35 @@ def test_join_delays_by_hand(counts: dict[str, int], stamp_ns: int | None, delay
 
     outcome, (spec,) = run("rfc3918.join_delay", GroupMeasurer(change), *THOUSAND_FPS, on=make_bed(2))
     (row,) = rows(outcome, "delay")
-    assert spec.streams[0].frame_count == 300
+    assert (spec.streams[0].frame_count, spec.per_flow) == (300, True)
     assert (row["delay_us"], row["resolution_us"]) == (pytest.approx(delay_us), 1000 * apart)
     assert outcome.state is (
         Verdict.INVALID if stamp_ns is None else Verdict.FAIL if delay_us is None else Verdict.PASS
     )
 
 
-def test_frames_lost_before_the_last_one_that_came_widen_the_resolution_of_a_leave_delay() -> None:
+@pytest.mark.parametrize(("fps", "size", "frames"), [(10**6, 105, 3000), (1, 128, 2)])
+def test_a_group_is_sent_at_up_to_the_rate_of_the_line_and_has_two_frames_at_least(
+    fps: int, size: int, frames: int
+) -> None:
+    """105 bytes and 20 more take 1 us of 1 Gbit/s; 1 ms before, 1 ms for the report and 1 ms behind it."""
+    short = ("traffic_first_ms=1", "delay_limit_ms=1", "joins_per_s=1000")
+    _, specs = run("rfc3918.join_delay", GroupMeasurer(), *short, f"stream_fps={fps}", size=size, on=make_bed(2))
+    assert [spec.streams[0].frame_count for spec in specs] == [frames]
+    with pytest.raises(ParameterError, match=r"stream_fps=1000000\.1 is above the line rate"):
+        run("rfc3918.join_delay", GroupMeasurer(), *short, "stream_fps=1000000.1", size=105)
+
+
+@pytest.mark.parametrize(("came", "until_last", "resolution_us"), [(100, 200, 5000), (1, 1, 1000)])
+def test_frames_lost_before_the_last_one_that_came_widen_the_resolution_of_a_leave_delay(
+    came: int, until_last: int, resolution_us: float
+) -> None:
     """Half of the 200 frames up to the last one that came are lost, so the last of five in a row may have been."""
 
     def change(spec: TrialSpec, flows: Flows) -> TrialResult:
         for key, flow in flows.items():
-            flows[key] = replace(flow, rx_frames=100, tail_lost_frames=flow.tx_frames - 200, last_rx_ns=204_002_000)
+            tail = flow.tx_frames - until_last
+            flows[key] = replace(flow, rx_frames=came, tail_lost_frames=tail, last_rx_ns=204_002_000)
         ports = tuple(PortCounts(port, controller_tx_ns=150_000_000) for port in (2, 3, 4))
         return replace(FakeMeasurer().measure(spec), ports=ports)
 
@@ -520,7 +543,7 @@ def test_frames_lost_before_the_last_one_that_came_widen_the_resolution_of_a_lea
         ] == ports
         delay_ns = 54_002_000 + serialization_ns(128, GIGABIT) - REPORT_NS
         found = [(row["delay_us"], row["resolution_us"]) for row in rows(outcome, "delay")]
-        assert found == [(pytest.approx(float(delay_ns) / 1000), 5000)] * 3
+        assert found == [(pytest.approx(float(delay_ns) / 1000), resolution_us)] * 3
 
 
 def test_the_resolution_of_a_delay_contains_frames_that_are_lost_by_chance() -> None:
