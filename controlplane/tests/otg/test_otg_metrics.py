@@ -10,6 +10,7 @@ import pytest
 
 from p4mesh.measurement.counts import FlowCounts, LatencyStats
 from p4mesh.otg.egress_tags import EgressTag, ranges_of, values_of
+from p4mesh.otg.elements import Element
 from p4mesh.otg.flow_metrics import Line, TaggedRequest, flow_metric
 from p4mesh.otg.flows import STORE_FORWARD, Flow, Measured
 from p4mesh.otg.metrics import RateMeter, Rates, Totals, chosen, port_metric, port_totals
@@ -151,6 +152,22 @@ def test_parts_are_those_that_a_client_asks_for() -> None:
     assert sent(replace(ALL, values={"dscp": []})) == {}
     (only, _) = metric_of(run, replace(ALL, columns=("frames_rx",))).tagged_metrics
     assert [field.name for field, _ in only.ListFields()] == ["tags", "frames_rx"]
+
+
+def test_a_client_asks_for_parts_that_sent_or_received_unless_it_says_otherwise() -> None:
+    filters = [{"name": "vlan", "values": ["0x2"]}, {"name": "dscp"}]
+    asked = {"include": False, "include_empty_metrics": True, "metric_names": ["frames_rx"], "filters": filters}
+    for data, expected in (
+        ({}, (True, False, [], {})),
+        (asked, (False, True, ["frames_rx"], {"vlan": ["0x2"], "dscp": []})),
+    ):
+        found = TaggedRequest.read(Element(data, "tagged_metrics"))
+        assert (
+            found.include,
+            found.empty,
+            list(found.columns),
+            {k: list(v) for k, v in found.values.items()},
+        ) == expected
 
 
 def test_bits_of_received_fields_are_the_values_of_tags() -> None:

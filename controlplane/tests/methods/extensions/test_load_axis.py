@@ -113,6 +113,7 @@ def test_every_load_of_a_test_is_scaled_and_nothing_else(test: Any) -> None:
 def test_tests_that_need_the_line_have_no_cap(name: str) -> None:
     test = find_test(name)
     assert PORT_RATE_CAP not in test.parameters
+    assert scale_of(make_bed(), resolve(test.name, test.parameters, ())) == 1
     with pytest.raises(ParameterError, match="has no parameter 'port_rate_cap_mbps'"):
         resolve(test.name, test.parameters, ("port_rate_cap_mbps=900",))
 
