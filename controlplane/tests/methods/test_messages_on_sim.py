@@ -160,7 +160,7 @@ def test_messages_may_follow_each_other_without_a_gap() -> None:
     require_room("t", make_bed(), 1, (64,), 200, most)
     with pytest.raises(ParameterError, match=r"a message of 200 frames of 64 B takes 134\.4 us") as caught:
         require_room("t", make_bed(), 1, (64,), 200, most + Fraction(1, 1000))
-    assert caught.value.hint == "at most 7,440.48 messages a second, or shorter ones"
+    assert caught.value.hint == "at most 7440.47 messages a second, or shorter ones"
 
 
 def flow(part: str, latency_ns: float, sent: int = 10, received: int = 10) -> FlowCounts:

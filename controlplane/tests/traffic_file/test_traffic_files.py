@@ -185,24 +185,6 @@ def test_senders_begin_one_behind_the_other_where_they_are_staggered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("west", "watched_ms"),
-    [
-        ("west.duration_s=1", None),
-        # Up to a hundredth of the run does not matter.
-        ("west.duration_s=0.99", None),
-        ("west.duration_s=0.989", (0, 989)),
-        ("west.start_ms=500", (500, 1000)),
-        ("west.start_ms=1500", (1500, 1500)),
-    ],
-)
-def test_queues_are_watched_while_all_classes_send(west: str, watched_ms: tuple[int, int] | None) -> None:
-    """The other class sends from 0 to 1 s."""
-    settings = ("east.rate=1000 frames/s", "west.rate=1000 frames/s", west)
-    (run,) = laid_over(parse_traffic("x.yaml", PAIR, settings), make_bed()).runs
-    assert run.spec.watched_ns == (watched_ms and tuple(ms * 10**6 for ms in watched_ms))
-
-
-@pytest.mark.parametrize(
     ("keys", "refused"),
     [
         ("senders: 1-2, pattern: mesh", ""),

@@ -32,7 +32,7 @@ from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES, floors, sprea
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import ValueList
+from p4mesh.traffic.stream import Progression, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, ResetAction, TrialSpec
 from p4mesh.verdict import Verdict
@@ -401,6 +401,10 @@ def test_both_directions_take_whole_seconds_and_one_more_at_the_same_rate() -> N
     assert learn.duration_ns == test.duration_ns == 77 * 10**9, "ceil(1510 / 20) + 1 s"
     assert learn.streams[0].rate_fps == test.streams[0].rate_fps == 20
     assert (learn.restabilise_ns, learn.settle_ns, test.settle_ns) == (10**9, 5 * 10**9, 5 * 10**9)
+    # Ten addresses behind the test port, of which nothing was learned, end the search.
+    (unknown,) = measurer.specs[-1].streams
+    assert (unknown.destination_mac, unknown.tx_ports) == (bytes.fromhex("02f4bc020001"), (2,))
+    assert (unknown.frame_count, unknown.rate_fps, unknown.modifiers[0].values) == (10, 20, Progression(10))
     run(AddressCaching(), measurer, "learning_rate_fps=20", "test_rate_fps=1000")
     assert {spec.streams[0].rate_fps for spec in measurer.specs[-3:-1]} == {20, 1000}
 

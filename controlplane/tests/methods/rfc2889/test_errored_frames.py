@@ -14,6 +14,7 @@ from support.published import WHITE_RABBIT
 from support.runs import run_unit, run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.measurement.counts import Transient
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
@@ -116,6 +117,16 @@ def test_loss_of_valid_frames_is_reported_and_no_class_failure() -> None:
 def test_a_port_that_pads_short_frames_is_not_supported() -> None:
     with pytest.raises(UnsupportedError, match="it pads short frames to 64 bytes"):
         TEST.check(bed(pads=True), resolve(TEST.name, TEST.parameters, ()))
+
+
+def test_nothing_is_known_of_losses_while_a_transient_lasts() -> None:
+    class Unsettled(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec, note), transient=Transient(0, over=False, frames=0))
+
+    _, outcome = run_unit(TEST, bed(), Unsettled(filtering), 512, "sweep_start_pct=50", "sweep_end_pct=50")
+    (row,) = outcome.tables[0].rows
+    assert (row["valid_loss_pct"], row["valid_loss_error_pct"], row["bucket_loss_pct"]) == (0, 100, 100)
 
 
 def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_a_bad_fcs() -> None:
