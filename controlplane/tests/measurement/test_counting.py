@@ -280,7 +280,7 @@ def test_one_frame_may_be_late_and_a_flow_of_which_nothing_came_has_no_times(cam
         (7, 0, 5, 0, 0),
         (8, 0, 5, 0, 5),
         # A flow that begins behind the first 25th of the arrivals may have found a queue.
-        (500, (WHOLE + READ_ERROR_TICKS + 700) // 25, 700, 0, 700),
+        (500, (WHOLE + READ_ERROR_TICKS + 698) // 25, 698, 0, 698),
         (500, (WHOLE + READ_ERROR_TICKS + 1) // 25 + 1, 700, 0, 0),
     ],
 )

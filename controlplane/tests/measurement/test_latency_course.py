@@ -16,11 +16,12 @@ from support.device_bench import pairs
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counts import LatencyStats, Trend
-from p4mesh.measurement.latency_course import LatencyCourse, latency_course
+from p4mesh.measurement.latency_course import LatencyCourse, course_of_class, latency_course
 from p4mesh.measurement.queue_trend import Readings
 from p4mesh.methods.results.latency import merged, summarise
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
+from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -54,6 +55,60 @@ def course_of(latencies: NDArray[np.int64]) -> LatencyCourse:
             record[f"{name}_sum_high"], record[f"{name}_sum_low"] = divmod(int(total), 1 << 32)
         records.append(record)
     return latency_course(plan, Readings((cell,), tuple(records)), 1000)
+
+
+def pieces_read(*means: Sequence[int], begun: Sequence[int] = (0, 0)) -> Readings:
+    """Readings of cells 0, 1, ... whose windows of 100 frames have these mean latencies; others came before."""
+    record = np.zeros(8, dtype=RECORD)
+    records = []
+    for window in range(len(means[0]) + 1):
+        for cell, each in enumerate(means):
+            record[cell]["frames"] = begun[0] + 100 * window
+            record[cell]["latency_sum_low"] = begun[1] + 100 * sum(each[:window])
+        records.append(record[: len(means)].copy())
+    return Readings(tuple(range(len(means))), tuple(records))
+
+
+def at_rest(*cells: tuple[int, int]) -> NDArray[np.void]:
+    """Frames of each cell, and their mean latency."""
+    record = np.zeros(8, dtype=RECORD)
+    for cell, (frames, mean) in enumerate(cells):
+        record[cell]["frames"], record[cell]["latency_sum_low"] = frames, frames * mean
+    return record
+
+
+FLOWS = [Flow(cell=0, sequence_cell=0, stream=0, tx_port=1, rx_port=2), Flow(1, 1, 0, 1, 3)]
+STILL, RISING = [10] * 6, [10, 11, 12, 13, 14, 15]
+SPREAD = 2.571 * 3.5**0.5 / 6**0.5
+"""Of 10 to 15, whose variance is 3.5, with 95 % confidence."""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "last", "error", "growth"),
+    [
+        ([(pieces_read(STILL), True)], [(1000, 10)], 0, 0),
+        # Frames between the pieces took longer.
+        ([(pieces_read(STILL), True)], [(1000, 12)], 2, 0),
+        ([(pieces_read(RISING), True)], [(600, 12)], SPREAD, 5),
+        ([(pieces_read(RISING), False)], [(600, 12)], SPREAD, 0),
+        ([(pieces_read(RISING), False)], [(600, 16)], 3.5, 0),
+        # 600 frames took 10 and 600 others 30: 20 in the mean.
+        ([(pieces_read(STILL), True), (pieces_read([30] * 6, begun=(600, 6000)), True)], [(1200, 20)], 0, 0),
+        ([(pieces_read(STILL), True), (pieces_read([30] * 6, begun=(600, 6000)), True)], [(1300, 23)], 3, 0),
+        # Each receive port by itself, and cells of other classes not at all.
+        ([(pieces_read(STILL, RISING), True)], [(600, 10), (600, 12)], 0.5 * SPREAD, 5),
+        ([(pieces_read(STILL, STILL), True)], [(600, 14), (600, 10)], 4, 0),
+        ([(pieces_read(STILL, STILL, RISING), True)], [(600, 10), (600, 10), (600, 99)], 0, 0),
+        ([(pieces_read([10] * 4), True)], [(600, 99)], 0, 0),
+        ([(pieces_read([10] * 4), True), (pieces_read(STILL), True)], [(600, 12)], 2, 0),
+    ],
+)
+def test_the_course_of_a_class_is_that_of_its_flows_in_its_pieces(
+    pieces: list[tuple[Readings, bool]], last: list[tuple[int, int]], error: float, growth: float
+) -> None:
+    """Ticks of 3.2 ns."""
+    found = course_of_class(FLOWS, pieces, at_rest(*last), 3200)
+    assert (found.error_ns, found.growth_ns) == (pytest.approx(3.2 * error), pytest.approx(3.2 * growth))
 
 
 def stats_of(latencies: NDArray[np.int64]) -> LatencyStats:

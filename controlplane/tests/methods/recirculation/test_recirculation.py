@@ -230,7 +230,7 @@ def test_a_stall_behind_the_gap_is_not_the_outage() -> None:
     stream = Stream("pair", 64, Fraction(1000), 100, Pairs(), (1,), (2,))
     spec = TrialSpec("pair", (stream,), 10**8)
     outage = Outage("pair", 1, 2, 100, 5, 0, last_before_ns=90_000_000, first_after_ns=90_000_000)
-    time = reset_time(spec, cast(TrialResult, SimpleNamespace(outages=(outage,))))
+    time = reset_time(spec, cast(TrialResult, SimpleNamespace(outages=(outage,), latency=None)))
     assert (time.loss_ns, time.stamps_ns, time.method) == (5_000_000, None, FRAME_LOSS)
 
 

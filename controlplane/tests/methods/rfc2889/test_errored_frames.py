@@ -288,6 +288,11 @@ def test_an_fcs_error_is_injected_at_an_interval(settings: tuple[str, ...], fram
     assert (row["bad_fcs_rx_frames"], row["bad_fcs_handling"]) == (0, "filtered")
 
 
+def test_a_short_trial_at_a_low_load_has_one_valid_frame() -> None:
+    _, _, spec = xena(filtering, "duration_ms=0.1", "sweep_start_pct=1", "sweep_end_pct=1")
+    assert [(stream.frame_size_bytes, stream.frame_count) for stream in of_class(spec, "valid")] == [(64, 1)]
+
+
 def test_more_errors_than_valid_frames_are_refused() -> None:
     """Every second valid frame may be one: 2 / 25,688 s."""
     for interval_ms in ("0.01", "0.0778"):

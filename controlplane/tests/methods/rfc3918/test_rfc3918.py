@@ -499,7 +499,7 @@ def test_join_delays_by_hand(counts: dict[str, Any], stamp_ns: int | None, delay
 
     def change(spec: TrialSpec, flows: Flows) -> TrialResult:
         for key, flow in flows.items():
-            flows[key] = replace(flow, **{"first_tx_ns": 5_000_000, "first_rx_ns": 155_002_000, **counts})  # type: ignore[arg-type]
+            flows[key] = replace(flow, **{"first_tx_ns": 5_000_000, "first_rx_ns": 155_002_000, **counts})
         return replace(FakeMeasurer().measure(spec), ports=(PortCounts(2, controller_tx_ns=stamp_ns),))
 
     outcome, (spec,) = run("rfc3918.join_delay", GroupMeasurer(change), *THOUSAND_FPS, on=make_bed(2))
