@@ -14,6 +14,7 @@ from p4mesh.measurement.counts import QueueTrend, Transient, Trend
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import Criterion
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
+from p4mesh.methods.results.loss_interval import loss_error_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
@@ -21,6 +22,8 @@ from p4mesh.verdict import Verdict
 PASSED = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), expected_rx_frames=1001, rx_frames=1001)
 FILLING = replace(PASSED, queues=QueueTrend(Trend.FILLING, 250_000.0, 10_000.0))
 """Five frames come in for four that leave: a queue keeps a fifth of all."""
+COPIES = replace(FILLING, rx_frames=1240, duplicate_frames=240)
+"""As many frames came twice as a queue keeps for certain: 24 of 124."""
 UNCLEAR = replace(PASSED, queues=QueueTrend(Trend.UNCLEAR, 250_000.0, 10_000.0, longer=3))
 
 
@@ -34,6 +37,11 @@ UNCLEAR = replace(PASSED, queues=QueueTrend(Trend.UNCLEAR, 250_000.0, 10_000.0, 
         (replace(UNCLEAR, lost_frames=1), 0, Verdict.FAIL),
         (replace(UNCLEAR, status=Verdict.INVALID), 0, Verdict.INVALID),
         (PASSED, 0, Verdict.PASS),
+        (COPIES, 0, Verdict.UNCLEAR),
+        (replace(COPIES, duplicate_frames=239), 0, Verdict.FAIL),
+        (replace(COPIES, lost_frames=1), 1, Verdict.FAIL),
+        # Of 0.5 % with an error of 1 % nothing is certain.
+        (replace(FILLING, queues=QueueTrend(Trend.FILLING, 5_000.0, 10_000.0)), 0, Verdict.UNCLEAR),
     ],
 )
 def test_a_load_that_is_sustained_fills_no_queue_by_more_than_the_loss_that_is_acceptable(
@@ -82,6 +90,14 @@ def test_an_excess_is_that_beyond_the_loss_that_is_acceptable(
     found = Criterion(Fraction(acceptable_pct), sustained=True).excess_ppm(result)
     assert found == pytest.approx(beyond)
     assert Criterion(sustained=True).excess_ppm(PASSED) is None
+
+
+def test_an_excess_beside_copies_has_their_error_of_chance() -> None:
+    """Three of 1,000 frames came twice; of as many others 1 to 9 may, with 95 % confidence."""
+    copies = replace(FILLING, tx_frames=1000, duplicate_frames=3)
+    excess_ppm, error_ppm = Criterion(sustained=True).excess_ppm(copies) or (0, 0)
+    assert (excess_ppm, error_ppm) == (250_000, pytest.approx(10_000 + 10_000 * (loss_error_pct(3, 1000) or 0)))
+    assert Criterion(Fraction(20), sustained=True).excess_ppm(copies) == pytest.approx((0, 10_000))
 
 
 @dataclass

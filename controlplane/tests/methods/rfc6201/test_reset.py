@@ -13,7 +13,7 @@ from support.networks import parsed, switch
 from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
-from p4mesh.measurement.counts import Outage
+from p4mesh.measurement.counts import LatencyStats, Outage
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
@@ -136,6 +136,17 @@ def test_frames_lost_by_chance_are_no_part_of_an_outage(
     assert (float(found.loss_ns / ms), float(found.error_ns / ms)) == pytest.approx((lost, error))
     assert found.stamps_ns == (gap * ms if stamped else None)
     assert found.method == (TIME_STAMPS if (between or 0) < 0 else FRAME_LOSS)
+
+
+@pytest.mark.parametrize(("max_ns", "more_ns"), [(1_500_000, 0), (1_500_001, 1_500_001)])
+def test_frames_in_the_device_count_where_latencies_differ_by_more_than_a_frame(max_ns: int, more_ns: int) -> None:
+    """At 1,000 frames/s a frame that is in the device for 1.5 ms may be lost beside one more or one less."""
+    stream = Stream("pairs", 64, Fraction(1000), 100, Pairs(), (1,), (2,))
+    outage = Outage("pairs", 1, 2, 100, 5, 0, 10**7, 16 * 10**6)
+    spec = TrialSpec("reset", (stream,), 10**8)
+    latency = LatencyStats(95, 500_000, max_ns, 95 * 10**6)
+    found = reset_time(spec, replace(Interrupted(0).measure(spec), outages=(outage,), latency=latency))
+    assert found.error_ns == 10**6 + more_ns
 
 
 @pytest.mark.parametrize("fault", ["loss_ppb: 10000000", "impairments: {corrupt_ppb: 10000000}"])

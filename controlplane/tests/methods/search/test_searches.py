@@ -195,17 +195,26 @@ def test_one_trial_is_the_least_and_any_loss_may_be_clear() -> None:
 
 
 @pytest.mark.parametrize(
-    ("clear_at", "lengths"),
-    [(10, [10]), (50, [10, 50]), (320, [10, 50, 250, 320]), (10**6, [10, 50, 250, 320])],
+    ("clear_at", "longer", "lengths"),
+    [
+        (10, 5, [10]),
+        (50, 5, [10, 50]),
+        (320, 5, [10, 50, 250, 320]),
+        (10**6, 5, [10, 50, 250, 320]),
+        # A queue that fills by copies is told already: whether it loses others shows when it is full.
+        (10**6, 0, [10, 100, 320]),
+    ],
 )
-def test_a_trial_that_cannot_tell_is_repeated_up_to_32_times_as_long(clear_at: int, lengths: list[int]) -> None:
-    """The trend asks for trials of five times the length."""
+def test_a_trial_that_cannot_tell_is_repeated_up_to_32_times_as_long(
+    clear_at: int, longer: int, lengths: list[int]
+) -> None:
+    """The trend asks for trials that are so many times longer."""
     asked: list[int] = []
 
     def trial(length_ns: int) -> Any:
         asked.append(length_ns)
         verdict = Verdict.PASS if length_ns >= clear_at else Verdict.UNCLEAR
-        return SimpleNamespace(verdict=verdict, result=SimpleNamespace(queues=SimpleNamespace(longer=5)))
+        return SimpleNamespace(verdict=verdict, result=SimpleNamespace(queues=SimpleNamespace(longer=longer)))
 
     assert until_clear(trial, 10).verdict is (Verdict.UNCLEAR if clear_at > 320 else Verdict.PASS)
     assert asked == lengths
