@@ -58,6 +58,8 @@ $(TESTING): $(BUILT)
 	@$(call MATURIN,--extras test)
 	@# Without its dependencies: one of them needs Python's C headers, and the tests need none of them.
 	@$(PIP) --no-deps ptf
+	@# Compiles the tests once: else each of the processes that run them would.
+	@$(BIN)/python -m pytest -q --collect-only > /dev/null
 	@touch $@
 
 $(LINTING): $(BUILT)

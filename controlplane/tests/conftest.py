@@ -3,6 +3,7 @@
 import gc
 import os
 
+import MLRsearch  # noqa: F401  (reads the source of all modules that are loaded: before there are many)
 from support.p4runtime_support import client, switch
 
 __all__ = ["client", "switch"]
