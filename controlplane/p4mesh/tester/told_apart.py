@@ -20,7 +20,6 @@ def with_told_apart(plan: Plan, bits_of: Mapping[str, Sequence[ReceivedBits]], l
 
     Raises UnsupportedError where the program has no room for them or cannot tell frames apart.
     """
-    names = [plan.names[number] for number in plan.columns.stream.tolist()]
     wanted = {name: tuple(bits) for name, bits in bits_of.items() if bits}
     if not wanted:
         return plan
@@ -36,8 +35,9 @@ def with_told_apart(plan: Plan, bits_of: Mapping[str, Sequence[ReceivedBits]], l
                 hint=f"up to {MOST_RANGES} ranges of {MOST_BITS} bits together, of one header",
             )
     found: list[ToldApart] = []
-    columns, cell = plan.columns, plan.cells
-    for row, name in enumerate(names):
+    names, columns, cell = plan.names, plan.columns, plan.cells
+    for row, number in enumerate(columns.stream.tolist()):
+        name = names[number]
         if name in wanted and columns.expected[row]:
             stream, rx_port, flow = (int(it[row]) for it in (columns.stream, columns.rx_port, columns.sequence_cell))
             found.append(ToldApart(row, stream, rx_port, flow, cell, wanted[name]))
