@@ -54,7 +54,10 @@ def left_by_a_killed_run() -> str:
 
 def test_clean_removes_what_a_killed_run_has_left(capsys: pytest.CaptureFixture[str]) -> None:
     name = left_by_a_killed_run()
-    inside = subprocess.Popen(["ip", "netns", "exec", name, "sleep", "600"])
+    sleeping = ["ip", "netns", "exec", name, "sh", "-c", "echo; exec sleep 600"]
+    inside = subprocess.Popen(sleeping, stdout=subprocess.PIPE)
+    # It is inside before the next run begins, which removes the namespace.
+    assert inside.stdout is not None and inside.stdout.readline() == b"\n"
     with NetnsNetwork(load_topology(BRIDGE)) as running:
         left = left_by_a_killed_run()
         assert main(["net", "clean"]) == 0
