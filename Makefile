@@ -59,7 +59,7 @@ $(TESTING): $(BUILT)
 	@# Without its dependencies: one of them needs Python's C headers, and the tests need none of them.
 	@$(PIP) --no-deps ptf
 	@# Compiles the tests once: else each of the processes that run them would.
-	@$(BIN)/python -m pytest -q --collect-only > /dev/null
+	@said=$$($(BIN)/python -m pytest -q --collect-only) || { echo "$$said" >&2; exit 1; }
 	@touch $@
 
 $(LINTING): $(BUILT)
