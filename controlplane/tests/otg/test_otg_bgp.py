@@ -6,7 +6,7 @@ simulation between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import Any
@@ -22,12 +22,6 @@ from p4mesh.otg.bgp_states import bgp_prefixes
 from p4mesh.otg.elements import Element
 
 ROUTES = {4: "198.51.100.0", 6: "2001:db8:100::"}
-
-
-@pytest.fixture(scope="module")
-def wire() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 def announced(peer: Any, version: int, count: int = 1) -> Any:
@@ -55,8 +49,8 @@ def sessions(api: Any, *names: str) -> list[tuple[str, int, int]]:
     ]
 
 
-def test_sessions_go_on_while_flows_are_added_and_taken_away(wire: OtgServer) -> None:
-    api = wire.api()
+def test_sessions_go_on_while_flows_are_added_and_taken_away(server: OtgServer) -> None:
+    api = server.api()
     config, (peer, _) = two_speakers(api)
     announced(peer, 4)
     api.set_config(config)
@@ -78,9 +72,9 @@ def end(api: Any, how: Callable[[Any], object]) -> None:
     api.set_control_action(action)
 
 
-def speaking(wire: OtgServer, transport: str, **graceful_restart: bool | int) -> Any:
+def speaking(server: OtgServer, transport: str, **graceful_restart: bool | int) -> Any:
     """A client of two peers that are up; peer1 has announced three networks of each version."""
-    api = wire.api(transport)
+    api = server.api(transport)
     config, peers = two_speakers(api)
     for version in (4, 6):
         announced(peers[0], version, count=3)
@@ -97,8 +91,8 @@ def path(prefix: Any) -> list[tuple[str, list[int]]]:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_attributes_arrive_as_they_were_announced(wire: OtgServer, transport: str) -> None:
-    api = wire.api(transport)
+def test_attributes_arrive_as_they_were_announced(server: OtgServer, transport: str) -> None:
+    api = server.api(transport)
     config, (one, _) = two_speakers(api)
     for version, hop in ((4, "10.0.0.77"), (6, "2001:db8::77")):
         routes = announced(one, version)
@@ -136,8 +130,8 @@ def test_attributes_arrive_as_they_were_announced(wire: OtgServer, transport: st
         ("prepend_to_first_segment", [("as_seq", [65001, 7, 8])]),
     ],
 )
-def test_the_own_as_is_put_into_the_path(wire: OtgServer, mode: str, expected: list[tuple[str, list[int]]]) -> None:
-    api = wire.api()
+def test_the_own_as_is_put_into_the_path(server: OtgServer, mode: str, expected: list[tuple[str, list[int]]]) -> None:
+    api = server.api()
     config, (one, _) = two_speakers(api)
     routes = announced(one, 4)
     routes.as_path.as_set_mode = mode
@@ -147,8 +141,8 @@ def test_the_own_as_is_put_into_the_path(wire: OtgServer, mode: str, expected: l
     assert [path(prefix) for prefix in prefixes(api, "peer2")[0]] == [expected]
 
 
-def test_within_an_as_the_path_is_empty_and_the_preference_is_told(wire: OtgServer) -> None:
-    api = wire.api()
+def test_within_an_as_the_path_is_empty_and_the_preference_is_told(server: OtgServer) -> None:
+    api = server.api()
     config, (one, _) = two_speakers(api, as_type="ibgp")
     announced(one, 4).advanced.local_preference = 200
     api.set_config(config)
@@ -157,8 +151,8 @@ def test_within_an_as_the_path_is_empty_and_the_preference_is_told(wire: OtgServ
     assert (path(prefix), prefix.local_preference, prefix.ipv4_next_hop) == ([], 200, ADDRESSES[4][0])
 
 
-def test_routes_with_the_own_as_in_their_path_are_among_those_that_came(wire: OtgServer) -> None:
-    api = wire.api()
+def test_routes_with_the_own_as_in_their_path_are_among_those_that_came(server: OtgServer) -> None:
+    api = server.api()
     config, (one, _) = two_speakers(api)
     routes = announced(one, 4)
     routes.as_path.as_set_mode = "include_as_seq"
@@ -168,9 +162,9 @@ def test_routes_with_the_own_as_in_their_path_are_among_those_that_came(wire: Ot
     assert [prefix.ipv4_address for prefix in prefixes(api, "peer2")[0]] == [ROUTES[4]]
 
 
-def test_requests_ask_for_some_of_the_routes(wire: OtgServer) -> None:
+def test_requests_ask_for_some_of_the_routes(server: OtgServer) -> None:
     """Of 3 routes of each version some are asked for; a peer without the filter of learned information keeps none."""
-    api = wire.api()
+    api = server.api()
     config, (one, two) = two_speakers(api)
     for peer in (one, two):
         for version in (4, 6):
@@ -263,8 +257,8 @@ def test_filters_of_routes_by_hand(wanted: dict[str, Any], lengths: list[int]) -
         told({"prefix_filters": ["ipv4_unicast", "ipv4_labeled"]})
 
 
-def test_an_answer_has_at_most_20000_routes(wire: OtgServer) -> None:
-    api = wire.api()
+def test_an_answer_has_at_most_20000_routes(server: OtgServer) -> None:
+    api = server.api()
     config, (one, _) = two_speakers(api)
     routes = one.v4_routes.add(name="many")
     routes.addresses.add(address="20.0.0.0", prefix=32, count=20_001)
@@ -282,9 +276,9 @@ def test_an_answer_has_at_most_20000_routes(wire: OtgServer) -> None:
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_sessions_from_loopbacks_go_by_way_of_the_gateway(wire: OtgServer, version: int) -> None:
+def test_sessions_from_loopbacks_go_by_way_of_the_gateway(server: OtgServer, version: int) -> None:
     """The next hop is the loopback; routes of the other version have the address of the Ethernet interface."""
-    api = wire.api()
+    api = server.api()
     config, (one, _) = two_speakers(api, version, on_loopbacks=True)
     for each in (4, 6):
         announced(one, each)
@@ -347,9 +341,9 @@ def test_a_notification_has_the_code_of_the_api(given: dict[str, Any], code: int
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_notification_ends_a_session_which_comes_again(wire: OtgServer, transport: str) -> None:
+def test_a_notification_ends_a_session_which_comes_again(server: OtgServer, transport: str) -> None:
     """Routes go with the session, and come again with it; a session that is down cannot be ended."""
-    api = speaking(wire, transport)
+    api = speaking(server, transport)
     end(api, lambda bgp: bgp.notification.custom.set(code=250, subcode=251))
     assert sessions(api, "peer1") == [("down", 1, 0)]
     (told,) = errors_of(lambda: end(api, lambda bgp: bgp.notification.set(names=["peer1"])))
@@ -358,24 +352,24 @@ def test_a_notification_ends_a_session_which_comes_again(wire: OtgServer, transp
     assert ("down", 1, 0) in found and found[-1] == ("up", 1, 6)
 
 
-def test_the_connection_closes_some_time_after_a_notification(wire: OtgServer) -> None:
-    api = speaking(wire, "http")
+def test_the_connection_closes_some_time_after_a_notification(server: OtgServer) -> None:
+    api = speaking(server, "http")
     end(api, lambda bgp: bgp.notification.set(names=["peer1"], fin_delay=10_000))
     found = [sessions(api, "peer1")[0] for _ in range(20)]
     assert found[8][0] == "down" and found[-1] == ("up", 1, 0)
 
 
-def test_routes_stay_while_a_peer_restarts_gracefully(wire: OtgServer) -> None:
+def test_routes_stay_while_a_peer_restarts_gracefully(server: OtgServer) -> None:
     """It is away for 10 of the 45 seconds that it has."""
-    api = speaking(wire, "http", enable_notification=False)
+    api = speaking(server, "http", enable_notification=False)
     end(api, lambda bgp: bgp.initiate_graceful_restart.set(peer_names=["peer1"], restart_delay=10))
     found = [sessions(api, "peer2")[0] for _ in range(20)]
     assert found[8] == ("down", 1, 6) and found[-1] == ("up", 1, 6)
     assert {routes for _, _, routes in found} == {6}
 
 
-def test_routes_of_a_peer_that_comes_too_late_are_gone(wire: OtgServer) -> None:
-    api = speaking(wire, "http", restart_time=5)
+def test_routes_of_a_peer_that_comes_too_late_are_gone(server: OtgServer) -> None:
+    api = speaking(server, "http", restart_time=5)
     end(api, lambda bgp: bgp.initiate_graceful_restart.set(peer_names=["peer1"], restart_delay=10))
     found = [sessions(api, "peer2")[0] for _ in range(20)]
     assert found[3] == ("down", 1, 6) and found[8] == ("down", 1, 0) and found[-1] == ("up", 1, 6)
@@ -384,8 +378,10 @@ def test_routes_of_a_peer_that_comes_too_late_are_gone(wire: OtgServer) -> None:
 @pytest.mark.parametrize(
     ("subcode", "kept"), [("admin_reset_code6_subcode4", True), ("hard_reset_code6_subcode9", False)]
 )
-def test_routes_stay_after_a_notification_but_not_after_a_hard_reset(wire: OtgServer, subcode: str, kept: bool) -> None:
-    api = speaking(wire, "http", enable_notification=True)
+def test_routes_stay_after_a_notification_but_not_after_a_hard_reset(
+    server: OtgServer, subcode: str, kept: bool
+) -> None:
+    api = speaking(server, "http", enable_notification=True)
     end(api, lambda bgp: bgp.notification.cease.set(subcode=subcode))
     found = [sessions(api, "peer2")[0] for _ in range(8)]
     assert (("down", 1, 0) in found) is not kept
@@ -394,12 +390,12 @@ def test_routes_stay_after_a_notification_but_not_after_a_hard_reset(wire: OtgSe
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("ending", ["peer1", "peer2"])
-def test_a_peer_that_is_down_stays_down_until_it_is_up(wire: OtgServer, transport: str, ending: str) -> None:
+def test_a_peer_that_is_down_stays_down_until_it_is_up(server: OtgServer, transport: str, ending: str) -> None:
     """Goal: the peer that connects does, and the one that waits; all come up when protocols start.
 
     Method: one is taken down for 20 seconds; a NOTIFICATION says so once.
     """
-    api = speaking(wire, transport)
+    api = speaking(server, transport)
     assert sessions(api, "peer1", "peer2") == [("up", 0, 0), ("up", 0, 6)]
     switch_peers(api, "down", ending)
     found = [sessions(api, "peer1", "peer2") for _ in range(20)]
@@ -425,9 +421,9 @@ def metric(api: Any, peer: str, version: int = 4) -> Any:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_messages_are_counted_at_both_ends(wire: OtgServer, transport: str) -> None:
+def test_messages_are_counted_at_both_ends(server: OtgServer, transport: str) -> None:
     """An UPDATE and an end of routes of each version; three routes are withdrawn; a NOTIFICATION, and a second OPEN."""
-    api = speaking(wire, transport, restart_time=60)
+    api = speaking(server, transport, restart_time=60)
     control = api.control_state()
     control.protocol.route.set(names=["peer1.v4"], state="withdraw")
     api.set_control_state(control)
@@ -447,9 +443,9 @@ def test_messages_are_counted_at_both_ends(wire: OtgServer, transport: str) -> N
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_the_state_machine_is_told_before_there_is_a_session(wire: OtgServer, version: int) -> None:
+def test_the_state_machine_is_told_before_there_is_a_session(server: OtgServer, version: int) -> None:
     """Nobody has the address of one neighbour; the other peer waits for its neighbour."""
-    api = wire.api()
+    api = server.api()
     config, (one, other) = two_speakers(api, version)
     one.peer_address = f"{ADDRESSES[version][1]}9"
     other.advanced.passive_mode = True
@@ -460,8 +456,8 @@ def test_the_state_machine_is_told_before_there_is_a_session(wire: OtgServer, ve
     assert metric(api, "peer1", version).opens_sent == 0
 
 
-def test_columns_of_metrics_are_chosen(wire: OtgServer) -> None:
-    api = speaking(wire, "http")
+def test_columns_of_metrics_are_chosen(server: OtgServer) -> None:
+    api = speaking(server, "http")
     request = api.metrics_request()
     request.bgpv4.set(peer_names=["peer1"], column_names=["opens_sent", "fsm_state"])
     (found,) = api.get_metrics(request).bgpv4_metrics

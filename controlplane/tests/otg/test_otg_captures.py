@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
-from support.otg import TRANSPORTS, OtgServer, add_flow, errors_of, flow_metrics, serving_otg, transmit, two_ports
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
+from support.otg import TRANSPORTS, OtgServer, add_flow, errors_of, flow_metrics, transmit, two_ports
 
 
 def set_capture(api: Any, state: str) -> None:

@@ -1,6 +1,6 @@
 """Devices of the Open Traffic Generator API: they find their gateways, answer others, and flows go between them.
 
-Method: two devices on the ends of a wire, each the gateway of the other; and a router of the simulation between them.
+Method: two devices on the ends of a server, each the gateway of the other; and a router of the simulation between them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,6 @@ import pytest
 from support.otg import OtgServer, errors_of, flow_metrics, serving_otg, transmit, two_ports
 
 MACS = {1: "02:00:00:00:00:01", 2: "02:00:00:00:00:02"}
-
-
-@pytest.fixture(scope="module")
-def wire() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +61,8 @@ def received(api: Any) -> dict[str, tuple[int, float]]:
     return {metric.name: (metric.frames_rx, metric.loss) for metric in metrics}
 
 
-def test_devices_find_each_other_and_flows_go_between_them(wire: OtgServer) -> None:
-    api = wire.api()
+def test_devices_find_each_other_and_flows_go_between_them(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     add_device(config, 1, ("10.0.0.1", "2001:db8::1"), ("10.0.0.2", "2001:db8::2"))
     add_device(config, 2, ("10.0.0.2", "2001:db8::2"), ("10.0.0.1", "2001:db8::1"))
@@ -81,9 +75,9 @@ def test_devices_find_each_other_and_flows_go_between_them(wire: OtgServer) -> N
     assert received(api) == {"v4": (100, 0), "v6": (100, 0)}
 
 
-def test_as_many_addresses_as_there_can_be_know_their_gateways_at_once(wire: OtgServer) -> None:
+def test_as_many_addresses_as_there_can_be_know_their_gateways_at_once(server: OtgServer) -> None:
     """All but one behind the same gateway, whose own question is answered through the port that asks the others."""
-    api = wire.api()
+    api = server.api()
     config = two_ports(api)
     ethernets = [(1, f"10.1.{number >> 8}.{number & 255}", "10.2.0.1") for number in range(1, 2048)]
     for place, (port, address, gateway) in enumerate([*ethernets, (2, "10.2.0.1", "10.1.0.1")]):
@@ -95,8 +89,8 @@ def test_as_many_addresses_as_there_can_be_know_their_gateways_at_once(wire: Otg
     assert len(neighbors(api, "ipv4")) == 2048
 
 
-def test_a_flow_to_a_gateway_that_does_not_answer_is_not_started(wire: OtgServer) -> None:
-    api = wire.api()
+def test_a_flow_to_a_gateway_that_does_not_answer_is_not_started(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     add_device(config, 1, ("10.0.0.1", "2001:db8::1"), ("10.0.0.9", "2001:db8::9"))
     add_device(config, 2, ("10.0.0.2", "2001:db8::2"), ("10.0.0.1", "2001:db8::1"))
@@ -151,8 +145,8 @@ def set_routes(api: Any, state: str, *names: str) -> None:
     api.set_control_state(control)
 
 
-def test_devices_are_peers_of_each_other(wire: OtgServer) -> None:
-    api = wire.api()
+def test_devices_are_peers_of_each_other(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     add_device(config, 1, ("10.0.0.1", "2001:db8::1"), ("10.0.0.2", "2001:db8::2"))
     add_device(config, 2, ("10.0.0.2", "2001:db8::2"), ("10.0.0.1", "2001:db8::1"))
@@ -198,8 +192,8 @@ def test_a_router_forwards_to_routes_that_a_device_has_announced() -> None:
         assert received(api) == {"there": (0, 100)}
 
 
-def test_a_longest_packet_bounds_nothing_and_is_warned_of(wire: OtgServer) -> None:
-    api = wire.api()
+def test_a_longest_packet_bounds_nothing_and_is_warned_of(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     add_device(config, 1, ("192.0.2.1", "2001:db8::1"), ("192.0.2.2", "2001:db8::2"))
     assert not api.set_config(config).warnings, "what snappi gives by itself is no wish"

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 
 import pytest
-from support.otg import serving_otg, two_ports
+from support.otg import OtgServer, two_ports
 
 from p4mesh.layers import Ethernet, Frame, IPv4, IPv6
 from p4mesh.otg.dispatcher import Dispatcher, Member
@@ -85,21 +85,20 @@ def test_a_frame_goes_to_the_members_of_its_port_and_vlan_that_it_is_about(
 
 
 @pytest.mark.parametrize("version", [4, 6])
-def test_a_thousand_addresses_of_a_port_find_their_gateway(version: int) -> None:
+def test_a_thousand_addresses_of_a_port_find_their_gateway(version: int, server: OtgServer) -> None:
     own, gateway = (("10.0.0.2", "10.0.0.1"), ("2001:db8::2", "2001:db8::1"))[version == 6]
-    with serving_otg("back-to-back") as server:
-        api = server.api()
-        config = two_ports(api)
-        places = [("p1", str(ip_address(own) + number), gateway) for number in range(ADDRESSES)]
-        for number, (port, address, of) in enumerate([*places, ("p2", gateway, own)]):
-            ethernet = config.devices.add(name=f"d{number}").ethernets.add(name=f"e{number}")
-            ethernet.mac, ethernet.connection.port_name = f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}", port
-            addresses = getattr(ethernet, f"ipv{version}_addresses")
-            addresses.add(name=f"a{number}", address=address, gateway=of, prefix=16 if version == 4 else 64)
-        api.set_config(config)
-        request = api.states_request()
-        request.choice = f"ipv{version}_neighbors"
-        for _ in range(3):
-            found = getattr(api.get_states(request), f"ipv{version}_neighbors")
-        assert [it.ethernet_name for it in found] == [f"e{number}" for number in range(ADDRESSES + 1)]
-        assert {it.link_layer_address for it in found} == {"02:00:00:00:03:e8", "02:00:00:00:00:00"}
+    api = server.api()
+    config = two_ports(api)
+    places = [("p1", str(ip_address(own) + number), gateway) for number in range(ADDRESSES)]
+    for number, (port, address, of) in enumerate([*places, ("p2", gateway, own)]):
+        ethernet = config.devices.add(name=f"d{number}").ethernets.add(name=f"e{number}")
+        ethernet.mac, ethernet.connection.port_name = f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}", port
+        addresses = getattr(ethernet, f"ipv{version}_addresses")
+        addresses.add(name=f"a{number}", address=address, gateway=of, prefix=16 if version == 4 else 64)
+    api.set_config(config)
+    request = api.states_request()
+    request.choice = f"ipv{version}_neighbors"
+    for _ in range(3):
+        found = getattr(api.get_states(request), f"ipv{version}_neighbors")
+    assert [it.ethernet_name for it in found] == [f"e{number}" for number in range(ADDRESSES + 1)]
+    assert {it.link_layer_address for it in found} == {"02:00:00:00:03:e8", "02:00:00:00:00:00"}

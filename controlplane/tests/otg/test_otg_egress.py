@@ -5,17 +5,10 @@ Method: on a wire frames come as they were sent; a router puts other MAC address
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from support.otg import TRANSPORTS, OtgServer, add_flow, by_tags, ended, flow_metrics, serving_otg, transmit, two_ports
-
-
-@pytest.fixture(scope="module")
-def wire() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 def frames(metric: Any) -> dict[tuple[str, ...], int]:
@@ -23,9 +16,9 @@ def frames(metric: Any) -> dict[tuple[str, ...], int]:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_frames_are_counted_by_the_bits_that_they_come_with(wire: OtgServer, transport: str) -> None:
+def test_frames_are_counted_by_the_bits_that_they_come_with(server: OtgServer, transport: str) -> None:
     """The last 5 bits of the source are 1 to 3, the first 5 of the destination 10 and 24: six parts of 20 frames."""
-    api = wire.api(transport)
+    api = server.api(transport)
     config = two_ports(api)
     flow = add_flow(config, "f", size=200)
     flow.packet[1].src.values = ["10.0.0.1", "10.0.0.34", "10.0.0.67"]
@@ -99,9 +92,9 @@ def ipv6_fields(flow: Any) -> None:
         (ipv6_fields, [("0xb8", "0x0"), ("0xb8", "0xf")]),
     ],
 )
-def test_bits_of_each_header_tell_frames_apart(wire: OtgServer, shape: Any, expected: list[tuple[str, ...]]) -> None:
+def test_bits_of_each_header_tell_frames_apart(server: OtgServer, shape: Any, expected: list[tuple[str, ...]]) -> None:
     """Two values take turns in ten frames; tags are in the order of the fields of the API."""
-    api = wire.api()
+    api = server.api()
     config = two_ports(api)
     flow = config.flows.add(name="f")
     flow.tx_rx.port.tx_name, flow.tx_rx.port.rx_names = "p1", ["p2"]
@@ -117,8 +110,8 @@ def test_bits_of_each_header_tell_frames_apart(wire: OtgServer, shape: Any, expe
     assert metric.frames_rx == 10
 
 
-def test_frames_without_the_header_are_in_the_flow_alone(wire: OtgServer) -> None:
-    api = wire.api()
+def test_frames_without_the_header_are_in_the_flow_alone(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     flow = add_flow(config, "f")
     tagged(flow, "vlan", id=(0, 12))
@@ -131,9 +124,9 @@ def test_frames_without_the_header_are_in_the_flow_alone(wire: OtgServer) -> Non
     assert flow_metrics(api)["g"].frames_rx == 10
 
 
-def test_counts_begin_anew_with_each_start(wire: OtgServer) -> None:
+def test_counts_begin_anew_with_each_start(server: OtgServer) -> None:
     """Another flow has run, so that counts of the first one are those since its start."""
-    api = wire.api()
+    api = server.api()
     config = two_ports(api)
     flow = add_flow(config, "f")
     flow.packet[1].dst.values = ["10.0.0.2", "10.0.0.7"]

@@ -13,19 +13,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from support.otg import TRANSPORTS, OtgServer, add_flow, flow_metrics, port_metrics, serving_otg, transmit, two_ports
+from support.otg import TRANSPORTS, OtgServer, add_flow, flow_metrics, port_metrics, transmit, two_ports
 
 from p4mesh.errors import OtgError
 from p4mesh.otg.elements import Element
 from p4mesh.otg.metrics import RateMeter, Rates, Totals
 from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
 from p4mesh.traffic.stream import Burst
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 @pytest.fixture(params=TRANSPORTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,15 +14,9 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.utils import rdpcap
-from support.otg import OtgServer, flow_metrics, serving_otg, transmit, two_ports
+from support.otg import OtgServer, flow_metrics, transmit, two_ports
 
 from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 def sent(

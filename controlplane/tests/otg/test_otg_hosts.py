@@ -5,7 +5,6 @@ Method: two devices on the ends of a wire, each the gateway of the other; and a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,12 +12,6 @@ from support.otg import TRANSPORTS, OtgServer, errors_of, flow_metrics, serving_
 
 ADDRESSES = {4: ("10.0.0.1", "10.0.0.2"), 6: ("2001:db8::1", "2001:db8::2")}
 LOOPBACKS = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8:1::1", "2001:db8:1::2")}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 def two_devices(api: Any, *, vlans: tuple[list[int], list[int]] = ([], [])) -> Any:

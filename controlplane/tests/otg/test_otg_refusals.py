@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -13,15 +13,9 @@ from google.protobuf import json_format
 from snappi import otg_pb2 as pb2
 from snappi import otg_pb2_grpc
 from support.golden import GoldenTable
-from support.otg import OtgServer, add_flow, ended, errors_of, flow_metrics, serving_otg, transmit, two_ports
+from support.otg import OtgServer, add_flow, ended, errors_of, flow_metrics, transmit, two_ports
 
 GOLDEN = GoldenTable("otg")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 def with_flow(change: Callable[[Any], object]) -> Callable[[Any], object]:

@@ -41,12 +41,6 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "otg"
 TOKEN = "a-token-of-the-tests-0123456789"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
-
-
 def post(server: OtgServer, body: bytes, path: str = "/config", **headers: str) -> tuple[int, Any]:
     """Status and JSON of the answer to a request as it stands here."""
     place = urlsplit(server.places["http"])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
 from math import gcd
 from typing import Any
 
@@ -15,18 +14,12 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import rdpcap
-from support.otg import OtgServer, add_flow, by_tags, ended, serving_otg, two_ports
+from support.otg import OtgServer, add_flow, by_tags, ended, two_ports
 
 from p4mesh.errors import OtgError
 from p4mesh.otg.elements import Element
 from p4mesh.otg.patterns import FieldValues, Patterns, read_tag
 from p4mesh.traffic.stream import Progression, ValueList
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
 
 
 def test_frames_are_counted_by_the_values_of_tagged_fields(server: OtgServer) -> None:

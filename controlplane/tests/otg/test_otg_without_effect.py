@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.otg import OtgServer, add_flow, ended, serving_otg, two_ports
+from support.otg import OtgServer, add_flow, ended, two_ports
 from support.otg_bgp import two_speakers
 
 
-@pytest.fixture(scope="module")
-def wire() -> Iterator[OtgServer]:
-    with serving_otg("back-to-back") as served:
-        yield served
-
-
-def test_queues_and_flow_control_of_a_port_are_warned_of(wire: OtgServer) -> None:
-    api = wire.api()
+def test_queues_and_flow_control_of_a_port_are_warned_of(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     config.layer1.add(name="l1", port_names=["p1"]).flow_control.ieee_802_1qbb.pfc_class_3 = 3
     flow = add_flow(config, "f")
@@ -30,8 +24,8 @@ def test_queues_and_flow_control_of_a_port_are_warned_of(wire: OtgServer) -> Non
     assert ended(api).frames_rx == 100
 
 
-def test_captures_that_would_keep_the_last_frames_are_warned_of(wire: OtgServer) -> None:
-    api = wire.api()
+def test_captures_that_would_keep_the_last_frames_are_warned_of(server: OtgServer) -> None:
+    api = server.api()
     config = two_ports(api)
     capture = config.captures.add(name="c", port_names=["p2"])
     (told,) = api.set_config(config).warnings
@@ -42,9 +36,9 @@ def test_captures_that_would_keep_the_last_frames_are_warned_of(wire: OtgServer)
 
 @pytest.mark.parametrize(("gap_us", "is_warned"), [(990.0, True), (2000.0, False)])
 def test_gaps_between_bursts_that_the_rate_does_not_leave_room_for_are_warned_of(
-    wire: OtgServer, gap_us: float, is_warned: bool
+    server: OtgServer, gap_us: float, is_warned: bool
 ) -> None:
-    api = wire.api()
+    api = server.api()
     config = two_ports(api)
     burst = add_flow(config, "f", pps=1000).duration.burst
     burst.bursts, burst.packets, burst.inter_burst_gap.microseconds = 10, 5, gap_us
@@ -88,8 +82,8 @@ PEERS: dict[str, tuple[Callable[[Any], object], str]] = {
 
 
 @pytest.mark.parametrize("case", PEERS)
-def test_attributes_of_peers_that_others_disable_are_warned_of(wire: OtgServer, case: str) -> None:
-    api = wire.api()
+def test_attributes_of_peers_that_others_disable_are_warned_of(server: OtgServer, case: str) -> None:
+    api = server.api()
     config, (peer, _) = two_speakers(api)
     peer.graceful_restart.restart_time = 45
     assert not api.set_config(config).warnings, "what snappi gives by itself is no wish"
