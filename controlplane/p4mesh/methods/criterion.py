@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from p4mesh.measurement.counts import Trend
+from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED
 from p4mesh.methods.results.loss_interval import loss_error_pct
@@ -75,10 +76,14 @@ def kept_share(result: TrialResult) -> Fraction:
     return excess / (1 + excess)
 
 
-def fills_by_copies(result: TrialResult) -> bool:
-    """Whether a queue keeps no more frames than came twice: once it is full it may lose nothing but copies."""
-    trend = result.queues
-    if trend is None or trend.trend is not Trend.FILLING or result.lost_frames:
+def fills_by_copies(result: TrialResult, flows: Sequence[FlowCounts] = ()) -> bool:
+    """Whether a queue keeps no more frames than came twice: once it is full it may lose nothing but copies.
+
+    Of all frames, or of those of the ``flows`` through queues that fill.
+    """
+    trend, counted = result.queues, flows or (result,)
+    if trend is None or trend.trend is not Trend.FILLING or any(one.lost_frames for one in counted):
         return False
     certain = Fraction(max(0.0, trend.excess_ppm - trend.error_ppm)) / _PPM
-    return certain / (1 + certain) <= Fraction(result.duplicate_frames, result.rx_frames)
+    copies = Fraction(sum(one.duplicate_frames for one in counted), sum(one.rx_frames for one in counted))
+    return certain / (1 + certain) <= copies

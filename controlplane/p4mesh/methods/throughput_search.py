@@ -16,7 +16,16 @@ from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import part_alone
 from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
-from p4mesh.methods.results.searched import ForGood, JudgedTrial, Row, Searched, less_bucket, mlr_row, search_attributes
+from p4mesh.methods.results.searched import (
+    ForGood,
+    JudgedTrial,
+    MlrGoalRow,
+    Row,
+    Searched,
+    less_bucket,
+    mlr_row,
+    search_attributes,
+)
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep
 from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer, stretch
@@ -261,7 +270,7 @@ class _Trials(Generic[Row]):
             upper_pct=_number(outcome.failed),
             at_least=outcome.at_least,
             goal=search_attributes(self.search),
-            mlr_goals=tuple(mlr_row(result, self._for_good(result.lower)) for result in self.goals),
+            mlr_goals=tuple(self._mlr_row(result) for result in self.goals),
             trials=len(self.rows),
             shown=shown,
             rows=tuple(self.rows),
@@ -273,6 +282,13 @@ class _Trials(Generic[Row]):
                 [trial for trial in self.counted if trial.load_pct <= self.theoretical_pct], self.search.loss_ratio
             ),
         )
+
+    def _mlr_row(self, found: MlrGoalResult) -> MlrGoalRow:
+        """The row of a goal; a queue that fills by copies makes no upper bound."""
+        upper = found.upper
+        if upper is not None and fills_by_copies(self.last[upper][0].result):
+            found = replace(found, upper=None)
+        return mlr_row(found, self._for_good(found.lower))
 
     def _of_copies(self, outcome: SearchOutcome) -> Fraction | None:
         """The lowest load that failed above a result, where only a queue that fills by copies says that it does."""

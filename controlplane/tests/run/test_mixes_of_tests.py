@@ -6,6 +6,7 @@ import json
 import pickle
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from support.networks import parsed as topology_of
 from support.networks import shipped, switch, wire
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods.results.loss_interval import loss_interval
 from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.report.document import Chart
 from p4mesh.report.figures import chart_of, figures_of
@@ -67,6 +69,39 @@ def test_losses_of_a_mix_are_told_by_size(tmp_path: Path) -> None:
     assert losses == pytest.approx([100 / 12] * len(losses))
     by_size = {row["frame_size_bytes"]: row["loss_pct"] for row in rows(found, "sizes")}
     assert by_size == {64: 0, 570: 0, 1518: 100}
+
+
+def test_a_loss_contains_that_of_a_full_queue_which_drops_short_frames_first(tmp_path: Path) -> None:
+    """Frames of 353.83 B need 68 bytes of line each instead of 20: 11.4 % are held while a queue fills.
+
+    Full, it has room again for the short frame behind a long one, and loses 20 % of all: more short ones.
+    """
+    device = topology_of(switch(ports=2, port="ifg_bytes: 60, queue_frames: 150"))
+
+    def measured(frames: int) -> tuple[dict[str, Cell], dict[Cell, dict[str, Cell]]]:
+        settings = (*QUICK[:3], f"scaled_frames={frames}", "step_pct=10")
+        out = tmp_path / str(frames)
+        found = run(RunOptions("rfc2544.frame_loss", device, "imix", settings, out, 1)).outcome
+        sizes = {row["frame_size_bytes"]: row for row in rows(found, "sizes") if row["trial"] == 1}
+        return rows(found, "frame_loss")[0], sizes
+
+    (short, by_size), (long, long_by_size) = measured(1200), measured(24000)
+    held, sent = int(str(short["late_frames"])), 2 * 1200
+    assert (held / sent, short["lost_frames"]) == (
+        pytest.approx(1 - (float(MEAN) + 20) / (float(MEAN) + 68), abs=0.01),
+        0,
+    )
+    others = ceil(held * (MEAN / 64 - 1))
+    low, high = loss_interval(held - others, sent)[0], loss_interval(held + others, sent)[1]
+    assert (short["loss_low_pct"], short["loss_high_pct"]) == (
+        pytest.approx(100 * low),
+        pytest.approx(100 * high, abs=0.1),
+    )
+    assert short["loss_low_pct"] <= long["loss_low_pct"] <= long["loss_high_pct"] <= short["loss_high_pct"]
+    assert 18 < long["loss_pct"] < 22
+    for size, row in by_size.items():
+        assert abs(row["loss_pct"] - long_by_size[size]["loss_pct"]) <= row["loss_error_pct"]
+        assert row["bucket_loss_pct"] >= long_by_size[size]["loss_pct"]
 
 
 def test_each_size_of_a_mix_has_the_latency_that_it_has_alone(tmp_path: Path) -> None:

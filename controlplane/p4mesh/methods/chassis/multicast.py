@@ -27,6 +27,7 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import latency_note
+from p4mesh.methods.results.loss_interval import forgiven_text
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
@@ -140,7 +141,8 @@ class _AtLoads(MethodOf[GroupsUnit]):
         rows = [row for unit in units for row in _rows(unit, bed)]
         definition = definition_text(bed, parameters)
         durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
-        note = f"{self.note(parameters)} {latency_note(bed)}"
+        sent = (one.trial.tx_frames / (1 if unit.search else len(bed.ports)) for unit in units for one in unit.trials)
+        note = f"{self.note(parameters)} {forgiven_text(sent)} {latency_note(bed)}"
         return self.outcome(
             verdicts,
             self._roles(bed, parameters),

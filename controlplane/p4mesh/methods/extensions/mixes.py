@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import ceil
 from typing import Annotated
 
+from p4mesh.measurement.counts import Transient
 from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
 from p4mesh.methods.conditions.background import renamed
@@ -24,7 +26,8 @@ from p4mesh.methods.results.latency import (
     summary_of,
 )
 from p4mesh.methods.results.latency_cells import Circumstances, latency_cells
-from p4mesh.methods.results.metrics import missed_error_pct
+from p4mesh.methods.results.loss_interval import BUCKET_LOSSES, bucket_ratio
+from p4mesh.methods.results.metrics import early_frames, early_of_flows, late_frames, late_of_flows, missed_error_pct
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, table_of
 from p4mesh.quantities import number_text
@@ -38,6 +41,7 @@ from p4mesh.trial.spec import TrialSpec
 _COLUMNS = (
     *(fields.MIX, fields.PART, fields.TRIAL, fields.LOAD_PCT, fields.FRAME_SIZE_BYTES),
     *(fields.TX_FRAMES, fields.RX_FRAMES, fields.LOST_FRAMES, fields.LOSS_PCT, fields.LOSS_ERROR_PCT),
+    fields.BUCKET_LOSS_PCT,
 )
 _LATENCY = (fields.MIN_US, fields.AVG_US, fields.AVG_ERROR_US, fields.MAX_US)
 
@@ -56,7 +60,8 @@ class SizeCounts(Record):
     lost_frames: Annotated[int, fields.LOST_FRAMES]
     corrupted: Corrupted = field(metadata=INLINE)
     loss_pct: Annotated[float, fields.LOSS_PCT]
-    loss_error_pct: Annotated[float | None, fields.LOSS_ERROR_PCT]
+    loss_error_pct: Annotated[float, fields.LOSS_ERROR_PCT]
+    bucket_loss_pct: Annotated[float, fields.BUCKET_LOSS_PCT]
     latency: Record | None = field(default=None, metadata=OMITTED)
 
 
@@ -87,7 +92,11 @@ class Mixes(Extension):
         if not mixed:
             return outcome
         rows = [(row.latency or Record(), row) for each in mixed for row in each.sizes]
-        note = "Trials that can be trusted. Lost frames never came; those that came late, from queues, are received."
+        note = (
+            "Trials that can be trusted. Lost frames never came. The loss has late and early frames, too, as in the "
+            "table of all sizes together; which sizes a full queue loses in their place is not known: it is in the "
+            f"error. {BUCKET_LOSSES}"
+        )
         columns = (*_COLUMNS, *_LATENCY)
         title = "Sizes of the mix"
         table = table_of("sizes", title, columns, rows, note, optional=_LATENCY, keys=(), detail=True)
@@ -101,8 +110,24 @@ def _text(mix: MixedSize) -> str:
     return (
         f"Frames of {mix.name} (RFC 6985): {shares}, in the mean {number_text(mix)} B, by which rates and loads are "
         "computed. Each size is a stream with an even pace of its own. Received bit rates are those of the mix as "
-        "sent: where a device loses one size more than others, the table of sizes tells."
+        "sent: where a device loses one size more than others, the table of sizes tells. Which sizes a queue loses "
+        "that was not full in the trial is not known, and is in the errors."
     )
+
+
+def _held(result: TrialResult, mix: MixedSize) -> TrialResult:
+    """The result with an error for frames that a queue held back: a full one loses others in their place.
+
+    A queue is full again as soon as a short frame fits, so that it may lose more short frames than long ones were held.
+    """
+    held = late_frames(result)
+    if not held or early_frames(result):
+        return result
+    most = held * (mix / min(mix.sizes) - 1)
+    others = min(ceil(most), result.expected_rx_frames - result.lost_frames - held)
+    found = result.transient or Transient(ends_ns=0, over=True, frames=0)
+    hidden, uneven = found.hidden_frames + others, found.uneven_frames + others
+    return replace(result, transient=replace(found, hidden_frames=hidden, uneven_frames=uneven))
 
 
 class _Split:
@@ -118,7 +143,7 @@ class _Split:
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Run one trial and count its sizes."""
         sent = self._offered(spec)
-        result = self._session.measure(sent, note)
+        result = _held(self._session.measure(sent, note), self._mix)
         self._trials += 1
         if result.status.trusted:
             self.counts += [self._counted(sent, result, note.load_pct, size) for size in self._mix.sizes]
@@ -154,6 +179,11 @@ class _Split:
         names = {stream.name for stream in sent.streams if stream.frame_size_bytes == size}
         flows = [flow for flow in result.flows if flow.stream in names]
         expected, lost = sum(flow.tx_frames for flow in flows), sum(flow.lost_frames for flow in flows)
+        shares = zip(result.flows, late_of_flows(sent, result), early_of_flows(result), strict=True)
+        missed = lost + round(sum(late + early for flow, late, early in shares if flow.stream in names))
+        loss_pct = 100 * missed / max(1, expected)
+        error_pct = min(missed_error_pct(result, missed, expected) or 0.0, max(loss_pct, 100 - loss_pct))
+        bucket_pct = 100 * bucket_ratio(missed, expected, len({flow.tx_port for flow in flows}))
         parameters, bed = self._case.parameters, self._case.bed
         latency = None
         if LATENCY_DEFINITION.name in parameters.values and sent.departure_error_ns is not None:
@@ -172,7 +202,8 @@ class _Split:
             rx_frames=sum(flow.rx_frames for flow in flows),
             lost_frames=lost,
             corrupted=CorruptedAtPorts(result).of(flows),
-            loss_pct=float(Fraction(100 * lost, expected)) if expected else 0.0,
-            loss_error_pct=missed_error_pct(result, lost, expected),
+            loss_pct=loss_pct,
+            loss_error_pct=error_pct,
+            bucket_loss_pct=min(100.0, max(bucket_pct, loss_pct + error_pct)),
             latency=latency,
         )

@@ -25,11 +25,7 @@ def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
             yield f"{where}: {rare_loss_text(result.search.rare_loss)}"
         yield from _delivery(where, result.search)
         if result.search.of_copies_pct is not None:
-            yield (
-                f"{where}: from {number_text(result.search.of_copies_pct)} % of line a queue fills, by no more frames "
-                "than came twice, and was not full in the longest trial: a device that loses only such copies carries "
-                "more"
-            )
+            yield f"{where}: {of_copies_text(result.search.of_copies_pct)}"
         if result.search.throughput_pct is not None:
             yield from queue_findings(f"{where}, throughput", [result.search.shown])
 
@@ -87,6 +83,14 @@ def _ratios(found: Sequence[Excluded]) -> str:
 def _percent(ratio: float) -> str:
     """A ratio in per cent with two digits: it is an estimate, or a bound."""
     return number_text(100 * ratio, 2)
+
+
+def of_copies_text(load_pct: float) -> str:
+    """The finding on a load from which on a queue fills by copies alone."""
+    return (
+        f"from {number_text(load_pct)} % of line a queue fills, by no more frames than came twice, and was not full in "
+        "the longest trial: a device that loses only such copies carries more"
+    )
 
 
 def rare_loss_text(found: RareLoss) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from p4mesh.measurement.counts import FlowCounts, Trend
 from p4mesh.methods.base import Session, TrialNote
-from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
+from p4mesh.methods.criterion import Criterion, criterion_of, fills_by_copies, kept_share
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
@@ -23,7 +23,7 @@ from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
-from p4mesh.methods.results.search_findings import Excluded, excluded_text, rare_loss_text
+from p4mesh.methods.results.search_findings import Excluded, excluded_text, of_copies_text, rare_loss_text
 from p4mesh.methods.results.searched import AT_LEAST, FOR_GOOD_NOTE, ForGood, judged, less_bucket
 from p4mesh.methods.search.bisection import bisect_each
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep
@@ -58,6 +58,8 @@ class PortThroughput(Record):
     """Lost in the trial of the result, which passed all the same."""
     excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
     """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
+    of_copies_pct: float | None = field(default=None, metadata=OMITTED)
+    """Lowest load above the result at which a queue filled by no more than copies; None where no such load failed."""
     rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
     """Losses that do not come from a lack of capacity; None when all of them may come from it."""
 
@@ -110,10 +112,18 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
         rows.extend(_trial_row(size, number, length_ns, port, loads[port], judged) for port in loads)
         return judged
 
+    by_copies: dict[int, dict[Fraction, bool]] = {port: {} for port in mesh.tx_ports}
+    """Whether a load failed by no more than copies, of each port and load whose last trial failed."""
+
     def trial(loads: Mapping[int, Fraction], first_ns: int) -> dict[int, Verdict]:
         judged = until_clear(lambda length_ns: measured(loads, length_ns), first_ns)
         result = judged.result
-        return {port: search_verdict(result, settled(found, result)) for port, found in judged.of_ports.items()}
+        verdicts = {port: search_verdict(result, settled(found, result)) for port, found in judged.of_ports.items()}
+        for port, load in loads.items():
+            by_copies[port].pop(load, None)
+            if verdicts[port] is Verdict.FAIL:
+                by_copies[port][load] = not _lost(result, port)[1] and fills_by_copies(result, _filled(result))
+        return verdicts
 
     goals: dict[int, SearchGoal] = dict.fromkeys(mesh.tx_ports, goal)
     found = bisect_each(goals, lambda loads: trial(loads, duration_ns))
@@ -143,6 +153,7 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
             port,
             one,
             failed_at[port],
+            by_copies[port],
             [row for row in rows if row.port == port],
             accepted,
             threshold_pct,
@@ -231,6 +242,9 @@ def per_port_findings(results: Sequence[PortThroughputs]) -> Iterator[str]:
             if losses:
                 ports = f"source port{'s' if len(lossy) > 1 else ''} {', '.join(str(row.port) for row in lossy)}"
                 yield f"{result.frame_size_bytes} B, {ports}: {rare_loss_text(together(losses))}"
+        for row in result.ports:
+            if row.of_copies_pct is not None:
+                yield f"{result.frame_size_bytes} B, source port {row.port}: {of_copies_text(row.of_copies_pct)}"
     untrusted = {row.reason: f"{row.frame_size_bytes} B" for result in results for row in result.rows}
     yield from (f"{where}: {reason}" for reason, where in untrusted.items() if reason)
 
@@ -280,8 +294,16 @@ def _verdict(result: TrialResult, port: int, criterion: Criterion) -> Verdict:
         return Verdict.PASS
     if trend.trend is Trend.UNCLEAR:
         return Verdict.UNCLEAR
-    filled = any(flow.tx_port == port and flow.rx_port in trend.rx_ports for flow in result.flows)
-    return Verdict.FAIL if filled and 100 * kept_share(result) > criterion.acceptable_pct else Verdict.PASS
+    filled = _filled(result)
+    if 100 * kept_share(result) <= criterion.acceptable_pct or port not in {flow.tx_port for flow in filled}:
+        return Verdict.PASS
+    return Verdict.UNCLEAR if fills_by_copies(result, filled) else Verdict.FAIL
+
+
+def _filled(result: TrialResult) -> list[FlowCounts]:
+    """Flows through queues that fill."""
+    ports = () if result.queues is None else result.queues.rx_ports
+    return [flow for flow in result.flows if flow.rx_port in ports]
 
 
 def _trial_row(size: int, number: int, length_ns: int, port: int, load: Fraction, judged: _JudgedPorts) -> PortTrial:
@@ -310,23 +332,28 @@ def _port_row(
     port: int,
     found: SearchOutcome,
     failed_at: Fraction | None,
+    by_copies: Mapping[Fraction, bool],
     rows: Sequence[PortTrial],
     accepted_ratio: Fraction,
     threshold_pct: float,
     *,
     sustained: bool,
 ) -> PortThroughput:
-    """The result of a port; ``rows`` are its trials."""
+    """The result of a port; ``rows`` are its trials, ``by_copies`` the loads that failed."""
     at_result = [row for row in rows if found.result is not None and row.load_pct == float(found.result)]
     last = at_result[-1] if at_result else None
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
+    of_copies = None
+    if found.result is not None and lowest is not None and by_copies.get(lowest):
+        of_copies = float(lowest)
+        lowest = min((load for load, copies in by_copies.items() if not copies), default=None)
     throughput_pct = None if found.result is None else float(found.result)
     fps = None if found.result is None else rate_at_pct(found.result, size, mesh.rate_of_port(port))
     return PortThroughput(
         frame_size_bytes=size,
         port=port,
         state=judged(found.state, throughput_pct, threshold_pct),
-        reason=AT_LEAST if found.at_least and lowest is None else "",
+        reason=AT_LEAST if (found.at_least or of_copies) and lowest is None else "",
         throughput_pct=throughput_pct,
         throughput_fps=None if fps is None else float(fps),
         throughput_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
@@ -335,6 +362,7 @@ def _port_row(
         trials=len(rows),
         accepted_frames=last.lost_frames if last else 0,
         excluded_loss_ppm=_PPM * excluded_ratio(last.lost_frames, last.tx_frames) if last else None,
+        of_copies_pct=of_copies,
         rare_loss=rare_loss(
             [_counted(row) for row in rows if row.status.trusted],
             accepted_ratio,

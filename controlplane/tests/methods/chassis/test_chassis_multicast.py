@@ -18,6 +18,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import search_of
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.quantities import number_text
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
@@ -72,6 +73,23 @@ def test_loads_of_all_to_all_by_hand() -> None:
     by_hand("chassis.n_to_n", "load_pct=5", bed=make_bed(3))
     with pytest.raises(TopologyError, match="3"):
         by_hand("chassis.n_to_n", bed=make_bed(2))
+
+
+@pytest.mark.parametrize(
+    ("test", "settings"),
+    [
+        ("chassis.n_to_n", ("load_pct=5", "scaled_frames=80000")),
+        ("chassis.multicast", ("groups=1000", "search_max_pct=5", "search_initial_pct=5", "scaled_frames=1000")),
+        ("chassis.full_mesh", ("search_max_pct=5", "search_initial_pct=5", "scaled_frames=80000")),
+    ],
+)
+def test_rates_say_what_a_bucket_of_every_sender_may_hide(test: str, settings: tuple[str, ...]) -> None:
+    measurer = FlowMeasurer(lossless)
+    outcome = run_unit(find_test(test), make_bed(4), measurer, 512, *settings)[1]
+    frames = measurer.specs[-1].streams[0].frame_count
+    assert frames > 1000
+    told = f"burst of 1,000 frames, as policers do, loses up to {number_text(100_000 / frames, 4)} % more of them"
+    assert all(told in table.note for table in outcome.tables[:2])
 
 
 def test_loads_of_one_port_to_all_by_hand() -> None:

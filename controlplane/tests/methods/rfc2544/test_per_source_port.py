@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from support.beds import GIGABIT, make_bed
-from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+from support.fakes import FakeMeasurer, FlowCarry, FlowMeasurer, lossless
 from support.networks import parsed
 from support.runs import run_on_sim, run_unit
 
@@ -111,13 +111,18 @@ def test_every_port_finds_its_own_limit_in_common_trials() -> None:
 
 
 class Watched(FlowMeasurer):
-    """Loses nothing; the queue to port 2 fills by a hundredth above 60 % of port 1, and is steady below."""
+    """The queue to port 2 fills by a hundredth above 60 % of port 1, and is steady below."""
 
-    def __init__(self) -> None:
-        super().__init__(lossless)
+    def __init__(self, carry: FlowCarry = lossless, one_copy_of: int = 10**9) -> None:
+        super().__init__(carry)
+        self.one_copy_of = one_copy_of
+        """One of so many frames comes twice."""
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         base = super().measure(spec, note)
+        copied = [(flow, flow.rx_frames // self.one_copy_of) for flow in base.flows]
+        flows = (replace(flow, rx_frames=flow.rx_frames + more, duplicate_frames=more) for flow, more in copied)
+        base = replace(base, flows=tuple(flows))
         steady = spec.streams[0].rate_fps <= Fraction(60, 100) * max_rate_fps(SIZE, GIGABIT)
         found = QueueTrend(Trend.STEADY, error_ppm=1000.0) if steady else QueueTrend(Trend.FILLING, 10_000.0, 100.0)
         return replace(base, queues=replace(found, rx_ports=() if steady else (2,)))
@@ -142,6 +147,24 @@ def test_a_queue_that_fills_fails_the_port_that_sends_to_it() -> None:
     for accepted, highest_pct in (("0.98", 60), ("1", 100)):
         accepting, _ = run(Watched(), f"acceptable_loss_pct={accepted}")
         assert accepting.ports[0].throughput_pct == pytest.approx(highest_pct, abs=0.1)
+
+
+@pytest.mark.parametrize(("one_copy_of", "fills_by_copies"), [(90, True), (110, False)])
+def test_a_queue_that_fills_by_copies_is_no_upper_bound_of_a_port(one_copy_of: int, fills_by_copies: bool) -> None:
+    """Losses of other ports, here of a half above 50 % of port 3, tell nothing about that queue."""
+
+    def carry(spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
+        limit_fps = Fraction(1, 2) * max_rate_fps(SIZE, GIGABIT)
+        fast = {stream.tx_ports[0] for stream in spec.streams if stream.rate_fps > limit_fps}
+        return {key: count // (2 if key[1] == 3 and 3 in fast else 1) for key, count in sent.items()}
+
+    result, outcome = run(Watched(carry, one_copy_of), "confirm_factor=1")
+    first, _, third, _ = result.ports
+    assert (59.9 <= first.throughput_pct <= 60, 49.9 <= third.throughput_pct <= 50 < third.upper_pct) == (True, True)
+    told = [text for text in outcome.findings if "source port 1: from 60." in text and "than came twice" in text]
+    assert (first.upper_pct is None, first.reason, len(told)) == (
+        (True, AT_LEAST, 1) if fills_by_copies else (False, "", 0)
+    )
 
 
 def test_a_port_that_fails_the_longer_trial_searches_below_and_the_others_do_not() -> None:

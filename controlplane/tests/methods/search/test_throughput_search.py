@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from p4mesh.measurement.counts import PortCounts, QueueTrend, Trend
+from p4mesh.methods.criterion import Criterion
 from p4mesh.methods.results.searched import JudgedTrial, Searched, SearchRow
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
@@ -278,6 +279,24 @@ def test_a_result_for_good_is_less_a_bucket_of_every_port(copies: int, lost: int
     found = search(Device(up_to(50), None, changes), EXACT)
     assert (found.lower_pct, found.for_good.carried_pct, found.for_good.bucket_pct) == (50, None, 37.5)
     assert found.excluded_loss_ppm == pytest.approx(excluded_ppm, rel=1e-4)
+
+
+@pytest.mark.parametrize("method", [SearchMethod.BISECT, SearchMethod.MLR])
+def test_a_queue_that_fills_by_copies_is_no_upper_bound_of_any_search(method: SearchMethod) -> None:
+    """Above 40 a tenth of the frames comes twice, and as many stay in a queue: 1/11 of those that arrive."""
+
+    def trial(load: Fraction, _: int, length_ns: int) -> JudgedTrial[SearchRow]:
+        queues = QueueTrend(Trend.FILLING, excess_ppm=100_000.0) if load > 40 else QueueTrend(Trend.STEADY)
+        result = replace(PLAIN, tx_frames=1000, expected_rx_frames=1000, rx_frames=1100, duplicate_frames=100)
+        criterion, result = Criterion(sustained=True), replace(result, queues=queues)
+        row = SimpleNamespace(verdict=criterion(result), load_pct=float(load), flooded_frames=0)
+        return criterion.judged(result, cast(SearchRow, row))
+
+    found = search_throughput(LimitSearch(method, replace(INTEGERS, minimum=Fraction(1))), T_NS, trial)
+    assert found.throughput_pct == pytest.approx(40, abs=0.5)
+    assert (found.upper_pct, found.at_least) == (None, True)
+    assert found.of_copies_pct == pytest.approx(41, abs=1)
+    assert [goal.upper_pct for goal in found.mlr_goals] == [None] * (method is SearchMethod.MLR)
 
 
 @pytest.mark.parametrize(
