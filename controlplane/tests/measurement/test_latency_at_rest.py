@@ -75,14 +75,14 @@ def test_ports_that_got_one_frame_of_each_flow_have_no_bound() -> None:
     assert bounds({}, frames=1) == {}
 
 
-def bounds_of(*flows: tuple[int, int, int, int, int, int]) -> list[float]:
+def bounds_of(*flows: tuple[int, int, int, int, int, int], part_ticks: float | None = None) -> list[float]:
     """Bound each flow to one port: frames, sum of latencies, the least, the longest, first and last arrival."""
     pairs = {(tx, 1): [cast("Flow", SimpleNamespace(rx_port=1, cell=tx))] for tx in range(len(flows))}
     last = np.zeros(len(flows), dtype=[(name, np.uint64) for name in (*FIELDS, "last_arrival")])
     for cell, (frames, total, least, longest, first, end) in enumerate(flows):
         high, low = divmod(total, 1 << 32)
         last[cell] = (frames, high, low, longest, ALL_ONES - least, first, end)
-    return list(growth_bounds(pairs, last).values())
+    return list(growth_bounds(pairs, last, part_ticks).values())
 
 
 @pytest.mark.parametrize(("mean", "grown"), [(140, 2 * 40), (170, 2 * 30)])
@@ -91,6 +91,17 @@ def test_growth_is_twice_the_smaller_distance_of_the_mean_and_the_share_of_the_f
 ) -> None:
     """By hand: latencies of 100 to 200 ticks, 100 frames in 1000 ticks; a late first frame hides 2 * 100 / 100."""
     assert bounds_of((100, 100 * mean, 100, 200, 0, 1000)) == pytest.approx([(grown + 2) / 1000], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("part_ticks", "bound"), [(1001, 0.082), (1000, 0.082), (900, 0.082 / 0.9**2), (500, 100 / 500)]
+)
+def test_in_a_part_of_its_time_a_flow_may_have_grown_by_what_it_has_in_all_of_it(
+    part_ticks: float, bound: float
+) -> None:
+    """A growth in 0.9 of 1000 ticks moves the mean by 0.9 of that in all of them; no latencies are 100 ticks apart."""
+    flow = (100, 14_000, 100, 200, 0, 1000)
+    assert bounds_of(flow, part_ticks=part_ticks) == pytest.approx([bound], rel=1e-12)
 
 
 def test_sums_of_latencies_above_32_bits_are_read_whole() -> None:

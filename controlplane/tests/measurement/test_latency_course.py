@@ -57,14 +57,14 @@ def course_of(latencies: NDArray[np.int64]) -> LatencyCourse:
     return latency_course(plan, Readings((cell,), tuple(records)), 1000)
 
 
-def pieces_read(*means: Sequence[int], begun: Sequence[int] = (0, 0)) -> Readings:
-    """Readings of cells 0, 1, ... whose windows of 100 frames have these mean latencies; others came before."""
+def pieces_read(*means: Sequence[int], begun: Sequence[int] = (0, 0), frames: int = 100) -> Readings:
+    """Readings of cells 0, 1, ... whose windows of so many frames have these mean latencies; others came before."""
     record = np.zeros(8, dtype=RECORD)
     records = []
     for window in range(len(means[0]) + 1):
         for cell, each in enumerate(means):
-            record[cell]["frames"] = begun[0] + 100 * window
-            record[cell]["latency_sum_low"] = begun[1] + 100 * sum(each[:window])
+            record[cell]["frames"] = begun[0] + frames * window
+            record[cell]["latency_sum_low"] = begun[1] + frames * sum(each[:window])
         records.append(record[: len(means)].copy())
     return Readings(tuple(range(len(means))), tuple(records))
 
@@ -90,6 +90,7 @@ SPREAD = 2.571 * 3.5**0.5 / 6**0.5
         # Frames between the pieces took longer.
         ([(pieces_read(STILL), True)], [(1000, 12)], 2, 0),
         ([(pieces_read(RISING), True)], [(600, 12)], SPREAD, 5),
+        ([(pieces_read(RISING, frames=1), True)], [(6, 12)], SPREAD, 5),
         ([(pieces_read(RISING), False)], [(600, 12)], SPREAD, 0),
         ([(pieces_read(RISING), False)], [(600, 16)], 3.5, 0),
         # 600 frames took 10 and 600 others 30: 20 in the mean.
@@ -131,6 +132,28 @@ def test_what_frames_before_the_first_reading_move_the_average_by_is_in_its_erro
     """At line rate a device never catches up with its slowest frame: 500 of 7,000 frames came 30 us earlier."""
     assert course_of(np.array([10_000] * 500 + [40_000] * 7500)).error_ns == pytest.approx(30_000 * 500 / 7000)
     assert course_of(np.array([40_000] * 8000)).error_ns == 0
+
+
+@pytest.mark.parametrize(
+    ("begun", "error"), [(((1, 6021), (0, 0), (100, 9000)), 10), (((0, 0), (0, 0), (100, 9000)), 2.571)]
+)
+def test_frames_before_the_first_reading_are_those_of_cells_that_come_from_before_it_to_the_end(
+    begun: Sequence[tuple[int, int]], error: float
+) -> None:
+    """Windows of 100 frames in each of three cells, of 16 ticks and then five times 10: 11 in the mean, +- 2.571.
+
+    One frame and 600 others have 21 in the mean. The second cell came after the first reading, the third has ended.
+    """
+    plan = cast("Plan", SimpleNamespace(columns=SimpleNamespace(cell=np.arange(3), rx_port=np.full(3, 2))))
+    records = []
+    for reading in range(7):
+        record = np.zeros(3, dtype=RECORD)
+        for cell, (frames, latency) in enumerate(begun):
+            windows = min(reading, 5 if cell == 2 else 6)
+            record[cell]["frames"] = frames + 100 * windows
+            record[cell]["latency_sum_low"] = latency + (1600 + 1000 * (windows - 1) if windows else 0)
+        records.append(record)
+    assert latency_course(plan, Readings((0, 1, 2), tuple(records)), 1000).error_ns == pytest.approx(error)
 
 
 @pytest.mark.parametrize(("process", "mean"), [(independent, 1000), (dependent, 0)])

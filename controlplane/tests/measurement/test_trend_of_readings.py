@@ -16,11 +16,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.measurement.class_queues import Piece, class_queues
+from p4mesh.measurement.columns import Array
+from p4mesh.measurement.counts import ClassQueues, QueueTrend, Trend
 from p4mesh.measurement.queue_trend import Readings, queue_trend
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import ALL_ONES, READ_TICKS
+from p4mesh.traffic.stream import Stream
 
 WINDOW, FRAMES, WINDOWS = 102_400, 100, 8
 DURATION = WINDOWS * WINDOW
@@ -57,6 +60,16 @@ def line(step: float, bend: float = 0.0, windows: int = 6) -> list[float]:
 
 def trend_of(flows: Mapping[tuple[int, int, int], Seen], limit: float = 60e-6) -> QueueTrend | None:
     """Judge flows by (stream, transmit port, receive port); the growth that they have at rest is spread / DURATION."""
+    plan, readings, last = measured(flows)
+    return queue_trend(plan, readings, last, duration_ticks=DURATION, tick_ps=1000, limit=of_departures(limit))
+
+
+def of_departures(limit: float) -> float:
+    return cast("float", Fraction(limit) / (1 - Fraction(limit)))
+
+
+def measured(flows: Mapping[tuple[int, int, int], Seen]) -> tuple[Plan, Readings | None, Array]:
+    """Plan of flows, readings of those that are read, and the records of all at rest."""
     plan = SimpleNamespace(
         flows=[Flow(cell, cell, *key, True) for cell, key in enumerate(flows)],
         streams=[
@@ -93,8 +106,7 @@ def trend_of(flows: Mapping[tuple[int, int, int], Seen], limit: float = 60e-6) -
             last[name][cell] = value
     read = [cell for cell, seen in enumerate(flows.values()) if seen.read]
     readings = Readings(tuple(read), tuple(records[:, read])) if read else None
-    of_departures = cast("float", Fraction(limit) / (1 - Fraction(limit)))
-    return queue_trend(cast("Plan", plan), readings, last, duration_ticks=DURATION, tick_ps=1000, limit=of_departures)
+    return cast("Plan", plan), readings, last
 
 
 def of_one(means: Sequence[float], limit: float = 60e-6, **options: Any) -> QueueTrend:
@@ -346,3 +358,47 @@ def test_a_pair_that_was_not_read_hides_no_queue_that_the_others_do_not_have(hid
     assert found is not None and found.trend is trend
     if trend is Trend.UNCLEAR:
         assert found.longer == 10
+
+
+def test_classes_are_judged_by_their_own_frames_in_the_pieces_in_which_they_send() -> None:
+    """Ticks of 500 ps. One class alone, two others, and for a quarter of that time the first two, which was not read.
+
+    All latencies are 7,400 ticks in the mean, and differ by 12,800: in that last piece a queue may keep 1/16 of all.
+    """
+    spread = DURATION / 64
+
+    def seen(*steps: int) -> dict[tuple[int, int, int], Seen]:
+        keys = ((0, 1, 2), (1, 3, 2), (2, 3, 4), (3, 5, 6))
+        return {key: Seen(line(step), spread) for key, step in zip(keys, (*steps, 0), strict=True)}
+
+    first, second, third, fourth = (0, 0), (1, 0), (2, 0), (3, 0)
+    alone = Piece(0, DURATION // 2, frozenset({first}), True)
+    others = Piece(DURATION // 2, DURATION, frozenset({second, third}), True)
+    unread = Piece(DURATION, DURATION * 9 // 8, frozenset({first, second, fourth}), True)
+    plan, of_the_first, last = measured(seen(512, 0, 0))
+    _, of_the_others, _ = measured(seen(0, 0, 40))
+    assert of_the_first is not None and of_the_others is not None
+    streams = [cast("Stream", SimpleNamespace(traffic_class=name)) for name in "abcd"]
+    limit = of_departures(60e-6)
+
+    def queues_of(readings: Mapping[Piece, Readings], *pieces: Piece) -> list[ClassQueues]:
+        duration_ns = pieces[-1].end_ns
+        found = class_queues(plan, streams, pieces, readings, last, duration_ns=duration_ns, tick_ps=500, limit=limit)
+        return list(found)
+
+    excess_fps = 2 * 800 / (DURATION * 9 / 8 * 1e-9) / 200
+    fills = QueueTrend(
+        Trend.FILLING, about(1e6 / 199), about(0), excess_fps=about(excess_fps), overflow_s=about(1000 / excess_fps),
+        rx_ports=(2,),
+    )  # fmt: skip
+    hidden = QueueTrend(Trend.UNCLEAR, about(1e6 / 31), about(1e6 / 15 - 1e6 / 31), longer=10)
+    grows = QueueTrend(Trend.UNCLEAR, about(ppm(40 / WINDOW)), about(0), longer=10)
+    assert queues_of({alone: of_the_first, others: of_the_others}, alone, others, unread) == [
+        # Windows of 6,280, 5,000 and 5,100 ticks in the mean; a queue that fills is no growth of another kind.
+        ClassQueues("a", fills, about((7400 - 6280) / 2), 0, 0.2),
+        ClassQueues("b", hidden, about((7400 - 5000) / 2), 0, 0.2),
+        ClassQueues("c", grows, about((7400 - 5100) / 2), 5 * 40 / 2),
+        ClassQueues("d", hidden, 0, 0),
+    ]
+    # All of a run is no part of it: a queue has the time in which its frames come.
+    assert queues_of({}, Piece(0, DURATION // 4, frozenset({first}), True))[0].trend.excess_ppm == about(1e6 / 127)

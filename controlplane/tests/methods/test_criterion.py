@@ -12,7 +12,7 @@ import pytest
 
 from p4mesh.measurement.counts import QueueTrend, Transient, Trend
 from p4mesh.methods.base import Session, TrialNote
-from p4mesh.methods.criterion import Criterion
+from p4mesh.methods.criterion import Criterion, fills_by_copies
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.results.loss_interval import loss_error_pct
 from p4mesh.trial.result import TrialResult
@@ -48,6 +48,11 @@ def test_a_load_that_is_sustained_fills_no_queue_by_more_than_the_loss_that_is_a
     result: TrialResult, acceptable_pct: Fraction, verdict: Verdict
 ) -> None:
     assert Criterion(Fraction(acceptable_pct), sustained=True)(result) is verdict
+
+
+def test_copies_fill_a_queue_that_fills() -> None:
+    steady = replace(COPIES, queues=QueueTrend(Trend.STEADY))
+    assert [fills_by_copies(result) for result in (COPIES, FILLING, steady, PASSED)] == [True, False, False, False]
 
 
 def test_without_a_demand_to_sustain_a_load_queues_are_no_criterion() -> None:

@@ -56,6 +56,7 @@ def test_a_time_has_four_digits_and_never_an_exponent(times_ns: tuple[float, ...
 def test_ports_that_follow_each_other_are_a_range() -> None:
     assert ports_text([1, 2, 3, 4, 7]) == "1-4,7"
     assert ports_text([17, 18, 1]) == "17-18,1"
+    assert ports_text([1, 2, 5, 6]) == "1-2,5-6"
     assert ports_text([]) == ""
 
 

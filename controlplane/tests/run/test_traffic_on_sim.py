@@ -702,6 +702,7 @@ name: hint
         (Acceptance(loss_ratio=Fraction(52, 100)), None, "PASS"),
         (Acceptance(loss_ratio=Fraction(52, 100)), 1 / 64, "PASS"),
         (Acceptance(loss_ratio=Fraction(52, 100)), 1 / 32, "FAIL"),
+        (Acceptance(loss_ratio=Fraction(33, 64)), 1 / 64, "PASS"),
         (Acceptance(lost_frames=515), 1 / 64, "FAIL"),
         (Acceptance(lost_frames=516), 1 / 64, "PASS"),
         (Acceptance(reordered_frames=0), 1 / 2, "PASS"),

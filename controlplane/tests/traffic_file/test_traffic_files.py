@@ -19,6 +19,7 @@ from support.beds import make_bed
 
 from p4mesh.errors import TrafficFileError
 from p4mesh.measurement.counts import (
+    ClassQueues,
     FlowCounts,
     HistogramStats,
     InterarrivalStats,
@@ -32,10 +33,21 @@ from p4mesh.measurement.counts import (
     Transient,
     Trend,
 )
+from p4mesh.methods.results.corrupted import Corrupted
 from p4mesh.methods.results.latency import Definition
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.method import laid_over
-from p4mesh.methods.traffic.results import ClassResult, RunResult, _begun_share, result_of
+from p4mesh.methods.traffic.results import (
+    ClassResult,
+    Counts,
+    RunResult,
+    _begun_share,
+    _bucket_loss_ratio,
+    _of_class,
+    _Rows,
+    _tells,
+    result_of,
+)
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import load_topology
@@ -348,7 +360,10 @@ RESULT = replace(
 )
 
 
-def rows_of(result: TrialResult = RESULT, **accept: Any) -> RunResult:
+def rows_of(
+    result: TrialResult = RESULT, definition: Definition = Definition.FIFO, layers: str = " " * 4, **accept: Any
+) -> RunResult:
+    """Rows at ports 1 to 4; a letter each names their layers."""
     classes = tuple(
         LaidClass(
             name, tuple(one for one in STREAMS if one.traffic_class == name), given, "1 %", Fraction(9), Fraction(8), 0
@@ -356,7 +371,9 @@ def rows_of(result: TrialResult = RESULT, **accept: Any) -> RunResult:
         for name, given in (("gold", Acceptance(**accept) if accept else None), ("silver", None))
     )
     run = LaidRun("run", classes, SPEC, Fraction(1), percentiles=False)
-    return result_of(run, result, make_bed(4), Definition.FIFO)
+    bed = make_bed(4)
+    ports = tuple(replace(port, layer=layer.strip()) for port, layer in zip(bed.ports, layers, strict=True))
+    return result_of(run, result, replace(bed, ports=ports), definition)
 
 
 def test_counts_of_classes_by_hand() -> None:
@@ -375,6 +392,10 @@ def test_counts_of_classes_by_hand() -> None:
     assert (gold.latency.min_us, gold.latency.max_us, gold.state) == (0.5, 3, Verdict.MEASURED)
     assert gold.latency.avg_us == pytest.approx(280 / 190)
     assert gold.latency.p50_us == 1.3, "of the histogram of the class"
+    by_size = rows_of(definition=Definition.LIFO).classes[0].latency
+    assert (by_size.min_us, by_size.p50_us) == (-0.3, None), "less 8 ns a byte, or nothing for bins of all sizes"
+    ports = (PortCounts(3, rx_frames=241, corrupted_frames=4),)
+    assert rows_of(replace(RESULT, ports=ports)).classes[0].counts.corrupted == Corrupted(shared_corrupted_frames=4)
     counts = silver.counts
     assert (counts.tx_frames, counts.expected_frames, counts.rx_frames, counts.lost_frames) == (50, 150, 149, 1)
     assert (counts.doubtful_frames, counts.late_frames, counts.early_frames) == (None, None, 2)
@@ -403,6 +424,19 @@ def test_rows_of_flows_pairs_and_sizes_by_hand() -> None:
     assert (found.pairs[0].stream, found.pairs[0].misdirected_frames) == (None, 1)
     sizes = [(row.traffic_class, row.frame_size_bytes, row.counts.tx_frames, row.latency.max_us) for row in found.sizes]
     assert sizes == [("gold", 100, 200, 3), ("gold", 300, 100, None)]
+
+
+def test_rows_of_layers_by_hand() -> None:
+    """Frames of gold come to ports 3 and 4, with 2 and 1 us in the mean; those of silver have no latency."""
+    found = rows_of(layers="abcd").layers
+    assert [(row.traffic_class, row.name, row.counts.rx_frames, row.low_us, row.high_us) for row in found] == [
+        ("gold", "c", 90 + 99, 2, 2),
+        ("gold", "d", 100, 1, 1),
+        *(("silver", layer, frames, None, None) for layer, frames in (("b", 50), ("c", 50), ("d", 49))),
+    ]
+    assert [(row.receivers, row.increment.increment_us) for row in found] == [(1, None), (1, -1), *[(1, None)] * 3]
+    both = rows_of(layers="aacc").layers[0]
+    assert (both.receivers, both.low_us, both.high_us, both.latency.avg_us) == (2, 1, 2, pytest.approx(280 / 190))
 
 
 def test_times_between_frames_are_shown_at_both_ends() -> None:
@@ -463,36 +497,73 @@ def test_a_class_says_what_a_longer_run_loses_if_a_burst_is_forgiven() -> None:
     assert [row.bucket_loss_ratio for row in rows_of().classes] == [1, 1], "fewer frames than a bucket holds"
     begun = Transient(0, over=False, frames=0)
     assert [row.bucket_loss_ratio for row in rows_of(replace(result, transient=begun)).classes] == [1, 1]
+    few = Counts(tx_frames=0, expected_frames=0, rx_frames=0, lost_frames=0, reordered_frames=0, duplicate_frames=0)
+    many = replace(few, tx_frames=10_000, expected_frames=10_000)
+    assert [_bucket_loss_ratio(counts, None, 2) for counts in (few, many)] == [1, 0.2]
     unsure = rows_of(replace(result, transient=Transient(0, over=True, frames=0, uneven_frames=300))).classes[0]
     assert unsure.loss_ratio_error is not None and unsure.loss_ratio_error >= 300 / 30_000
     assert unsure.bucket_loss_ratio == pytest.approx(missed / 30_000 + unsure.loss_ratio_error + 2 * 1000 / 30_000)
 
 
 def test_the_part_of_a_class_in_a_transient_is_what_it_had_sent_by_its_end() -> None:
-    """250 us of a frame per us from 0 on, and one that is on its way; none of those from 1 ms on."""
-    names = {"first": 0, "second": 1_000_000}
-    streams = {
-        name: Stream(name, 64, Fraction(10**6), 1000, Pairs(), (1,), (3,), start_offset_ns=(begin_ns,))
-        for name, begin_ns in names.items()
-    }
-    flows = tuple(FlowCounts(name, 1, 3, 1000, 800, 200) for name in names)
+    """250 us of a frame per us from 0 on, and one that is on its way, or a burst of 40; none of those from 1 ms on."""
+    stream = Stream("first", 64, Fraction(10**6), 1000, Pairs(), (1,), (3,))
+    second = replace(stream, name="second", start_offset_ns=(1_000_000,))
+    bursts = replace(stream, name="bursts", burst=Burst(40))
+    brief = replace(stream, name="brief", frame_count=100)
     begun = Transient(250_000, over=True, frames=50)
-    result = replace(RESULT, flows=flows, duration_ns=2_000_000, rx_frames=1600, transient=begun)
-    shares = {name: _begun_share(result, [stream]) for name, stream in streams.items()}
-    assert shares == {"first": pytest.approx(251 / 800), "second": 0}
-    assert _begun_share(replace(result, transient=Transient(0, over=False, frames=0)), [streams["second"]]) == 1
-    assert _begun_share(replace(result, transient=None), [streams["first"]]) == 0
+
+    def share(one: Stream, transient: Transient | None = begun, rx_frames: int = 800) -> float:
+        flow = FlowCounts(one.name, 1, 3, one.frame_count, rx_frames)
+        return _begun_share(
+            replace(RESULT, flows=(flow,), duration_ns=2_000_000, rx_frames=1600, transient=transient), [one]
+        )
+
+    assert [share(one) for one in (stream, second, bursts, brief)] == pytest.approx(
+        [v / 800 for v in (251, 0, 291, 100)]
+    )
+    assert share(stream, rx_frames=200) == share(stream, rx_frames=0) == 1, "no more than came"
+    assert share(second, Transient(0, over=False, frames=0)) == 1
+    assert [share(stream, other) for other in (None, Transient(250_000, over=True, frames=0))] == [0, 0]
+
+
+def test_a_class_has_the_queues_and_the_latency_of_its_own_time() -> None:
+    """Losses by chance beside a queue that fills in the time of a class do not say that it is full."""
+    filling, steady = QueueTrend(Trend.FILLING, 1000.0, rx_ports=(3,)), QueueTrend(Trend.STEADY)
+    gold, silver = ClassQueues("gold", filling, 50.0, 7.0, 0.25), ClassQueues("silver", steady, 0.0, 0.0)
+    result = replace(RESULT, queues=filling, latency_error_ns=40.0, class_queues=(gold, silver))
+    for own, error_ns in ((gold, 50), (silver, 40)):
+        found = _of_class(result, own.traffic_class)
+        assert (found.queues, found.latency_error_ns, found.class_queues) == (own.trend, error_ns, (own,))
+        assert found.latency_growth_ns == own.latency_growth_ns
+        seen = _Rows("run", found, STREAMS, make_bed(4), Definition.FIFO)._circumstances
+        assert (seen.filling, seen.burst_share, seen.average_error_ns) == (own is gold, own.burst_share, error_ns)
+    whole = _Rows("run", replace(result, class_queues=()), STREAMS, make_bed(4), Definition.FIFO)._circumstances
+    assert (whole.filling, whole.burst_share) == (False, 0)
+
+
+def test_a_longer_run_loses_the_same_share_unless_a_transient_or_a_queue_has_hidden_some() -> None:
+    held = replace(RESULT, lost_frames=0, ports=(), queues=QueueTrend(Trend.FILLING, 1000.0))
+    uneven = replace(RESULT, transient=Transient(0, over=True, frames=0, uneven_frames=1))
+    begun = replace(RESULT, transient=Transient(0, over=False, frames=0))
+    found = [_tells(*each) for each in ((True, held), (False, held), (True, RESULT), (False, uneven), (False, begun))]
+    assert found == [False, True, True, False, False]
 
 
 def test_a_class_is_told_of_the_queues_that_its_frames_go_through() -> None:
     """Nothing is lost of 300 frames: 3 / 300 is the loss ratio that is excluded."""
 
-    def queues(trend: QueueTrend | None) -> list[ClassResult]:
+    def queues(trend: QueueTrend | None, **accept: Any) -> list[ClassResult]:
         whole = tuple(replace(flow, rx_frames=flow.tx_frames, duplicate_frames=0, doubtful_frames=0) for flow in FLOWS)
-        return list(rows_of(replace(RESULT, flows=whole, lost_frames=0, ports=(), queues=trend, strays=())).classes)
+        result = replace(RESULT, flows=whole, tx_frames=450, expected_rx_frames=450, lost_frames=0, ports=())
+        return list(rows_of(replace(result, queues=trend, strays=()), **accept).classes)
 
-    filling = QueueTrend(Trend.FILLING, 1234.56, rx_ports=(2,))
-    assert [row.queues for row in queues(filling)] == ["steady", "filling, 1,235 ppm"]
+    filling = QueueTrend(Trend.FILLING, 12.3456, rx_ports=(2,))
+    assert [row.queues for row in queues(filling)] == ["steady", "filling, 12.35 ppm"]
+    assert [row.loss_ratio_error for row in queues(filling)] == [None, pytest.approx(3 / 150)]
+    to_gold = queues(replace(filling, rx_ports=(3,)), lost_frames=2)[0]
+    assert (to_gold.state, to_gold.reason) == (Verdict.FAIL, "a longer run may lose up to 0.01 of the frames")
+    assert queues(filling, lost_frames=2)[0].state is Verdict.PASS
     assert [row.queues for row in queues(QueueTrend(Trend.UNCLEAR))] == ["too short to tell"] * 2
     gold, _ = queues(None)
     assert (gold.queues, gold.loss_ratio, gold.loss_ratio_below) == ("not judged", 0, pytest.approx(0.01, rel=0.01))

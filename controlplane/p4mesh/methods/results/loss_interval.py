@@ -39,7 +39,7 @@ _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 def forgiven_text(frames: Iterable[float]) -> str:
     """The sentence on what a bucket hides; ``frames`` are those that a sender of each trial has sent."""
-    most_pct = 100 * min(1.0, BUCKET_FRAMES / max(1.0, min(frames, default=1.0)))
+    most_pct = 100 * BUCKET_FRAMES / max(BUCKET_FRAMES, min(frames, default=0))
     return (
         f"A device that forgives each sender a burst of {BUCKET_FRAMES:,} frames, as policers do, loses up to "
         f"{number_text(most_pct, 4)} % more of them in a longer trial."

@@ -146,6 +146,11 @@ def test_the_resolution_of_an_announcement_contains_what_is_lost_behind_the_firs
     _, outcome = run_unit(test, bed, Counted(slow, fast), 128, "networks=1", "time_limit_ms=800")
     found = [(route["time_ms"], route["resolution_ms"]) for route in outcome.tables[1].rows]
     assert found == [(250, 203), (250, 203)]
+    last = {**counts, "rx_frames": 1, "first_rx_ns": 905 * MS, "latency": None}
+    _, outcome = run_unit(test, bed, Counted(last, last), 128, "networks=1", "time_limit_ms=800")
+    assert {route["resolution_ms"] for route in outcome.tables[1].rows} == {1}, (
+        "the last one that was sent is the first"
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,6 +208,15 @@ def test_the_resolution_of_a_withdrawal_contains_what_is_lost_before_it() -> Non
     routes = outcome.tables[1]
     assert [(route["time_ms"], route["resolution_ms"]) for route in routes.rows] == [(100, 5), (100, 8)]
     assert routes.detail
+    one_frame, more = ({**counts, "latency": LatencyStats(2, 1e6, way_ns, 4e6)} for way_ns in (1e6, 1_000_500.0))
+    _, outcome = run_unit(test, bed, Counted(one_frame, more), 128, "networks=1", "time_limit_ms=800")
+    assert [route["resolution_ms"] for route in outcome.tables[1].rows] == [5, pytest.approx(6.0005)]
+    never = {**IN_TIME, "rx_frames": 1800, "latency": LatencyStats(2, 1e6, 3e6, 4e6)}
+    asked = ("networks=1", "time_limit_ms=800", "stream_fps=2000")
+    _, outcome = run_unit(test, bed, Counted(never, never), 128, *asked)
+    assert {route["resolution_ms"] for route in outcome.tables[1].rows} == {0.5}, (
+        "a frame that is on its way tells none"
+    )
 
 
 def test_a_trial_without_counts_has_the_resolution_of_its_rate() -> None:

@@ -149,6 +149,29 @@ def test_frames_in_the_device_count_where_latencies_differ_by_more_than_a_frame(
     assert found.error_ns == 10**6 + more_ns
 
 
+@pytest.mark.parametrize(
+    ("lost", "before_ns", "after_ns", "stamps_ns"),
+    [
+        (5, 10, 40, 6 * 10**6),
+        (9, 10, 10_000_010, 10**7),
+        (5, None, None, None),
+        (5, 40, 40, None),
+        (0, None, None, 6 * 10**6),
+    ],
+)
+def test_stamps_tell_where_those_of_every_flow_that_lost_frames_do(
+    lost: int, before_ns: int | None, after_ns: int | None, stamps_ns: int | None
+) -> None:
+    """The longest gap of all; a flow that stands still behind its gap, as its frames are all sent, has none."""
+    stream = Stream("pairs", 64, Fraction(1000), 100, Pairs(), (1, 2), (2, 1))
+    outages = (
+        Outage("pairs", 1, 2, 100, 5, 0, 10**7, 16 * 10**6),
+        Outage("pairs", 2, 1, 100, lost, 0, before_ns, after_ns),
+    )
+    spec = TrialSpec("reset", (stream,), 10**8)
+    assert reset_time(spec, replace(Interrupted(0).measure(spec), outages=outages)).stamps_ns == stamps_ns
+
+
 @pytest.mark.parametrize("fault", ["loss_ppb: 10000000", "impairments: {corrupt_ppb: 10000000}"])
 def test_a_reset_is_as_long_behind_a_device_that_loses_frames_at_random(fault: str) -> None:
     """One frame in a hundred is lost, 422 in the second behind the reset: 10 ms at this rate."""

@@ -16,7 +16,13 @@ from support.runs import run_on_sim
 
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.loss_interval import excluded_ratio, interval_cells, loss_error_pct, loss_interval
+from p4mesh.methods.results.loss_interval import (
+    excluded_ratio,
+    forgiven_text,
+    interval_cells,
+    loss_error_pct,
+    loss_interval,
+)
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -225,6 +231,11 @@ def test_the_cells_of_a_loss_tell_frames_that_came_late_and_bursts_that_are_forg
     }
     assert interval_cells(50, 100_000)["loss_low_pct"] == 100 * loss_interval(50, 100_000)[0], "none is doubtful"
     assert interval_cells(0, 10)["bucket_loss_pct"] == interval_cells(0, 0)["bucket_loss_pct"] == 100
+
+
+def test_a_bucket_hides_most_in_the_trial_in_which_a_sender_has_sent_least() -> None:
+    for frames, most in (((4000, 2500), "40 %"), ((800,), "100 %"), ((), "100 %")):
+        assert f"loses up to {most} more of them" in forgiven_text(frames)
 
 
 def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
