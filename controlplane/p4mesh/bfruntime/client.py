@@ -299,7 +299,8 @@ class BfClient:
             request = messages.ReadRequest(target=self._target(), client_id=self._client_id)
             for entry in part:
                 asked = request.entities.add().table_entry
-                asked.CopyFrom(entry.key_alone)
+                asked.CopyFrom(entry.message)
+                asked.ClearField("data")
                 if from_hardware:
                     # Servers of older SDEs know the second one only.
                     asked.table_flags.from_hw = asked.table_read_flag.from_hw = True
@@ -366,12 +367,14 @@ class BfClient:
         """
         table = self.bfrt.table(name)
         fields = table.data_by_id
-        found: dict[str, list[list[int]]] = {known.name.rpartition(".")[2]: [] for known in fields.values()}
+        found: dict[int, list[int]] = {number: [] for number in fields}
         for entry in self.read(_cells(table, REGISTER_INDEX, cells)):
-            for number, same in groupby(sorted(entry.data.fields, key=_number), key=_number):
-                known = fields[number]
-                found[known.name.rpartition(".")[2]].append([int.from_bytes(one.stream, "big") for one in same])
-        return {field: np.array(rows, dtype=np.uint64).T for field, rows in found.items()}
+            for one in entry.data.fields:
+                found[one.field_id].append(int.from_bytes(one.stream, "big"))
+        return {
+            fields[number].name.rpartition(".")[2]: np.array(values, dtype=np.uint64).reshape(len(cells), -1).T
+            for number, values in found.items()
+        }
 
     # Packet I/O
 
@@ -447,16 +450,14 @@ def _with_key_alone(entry: Any) -> Any:
 def _cells(table: TableInfo, index: str, cells: Sequence[int]) -> list[Entry]:
     """Entries of cells, of which there may be many thousands: they differ in their index alone."""
     first, field = entry_of(table, {index: 0}, None, {}), table.key[index]
+    if cells:
+        field.bytes_of(max(cells), table.name)
+    size_bytes = field.size_bytes
 
     def at(cell: int) -> Entry:
         message = messages.TableEntry()
         message.CopyFrom(first.message)
-        message.key.fields[0].exact.value = field.bytes_of(cell, table.name)
+        message.key.fields[0].exact.value = cell.to_bytes(size_bytes, "big")
         return Entry(table, message)
 
     return [at(cell) for cell in cells]
-
-
-def _number(field: Any) -> int:
-    number: int = field.field_id
-    return number

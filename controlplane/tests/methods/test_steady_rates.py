@@ -96,7 +96,8 @@ def test_the_maximum_forwarding_rate_of_the_default_lengths_is_that_of_30_s_and_
     closed_form_fps = 10**7 / (8 * (size + 8) + WIDE_GAP)
     for length in ((), ("duration_ms=30000",)):
         row = first_row(
-            MaximumForwardingRate(), device.topology, size, "search_min_pct=99", "search_initial_pct=100", *length
+            *(MaximumForwardingRate(), device.topology, size),
+            *("search_min_pct=99", "search_initial_pct=100", "search_resolution_pct=1", *length),
         )
         for rate in ("mfr", "frmol"):
             assert row[f"{rate}_fps"] == pytest.approx(closed_form_fps, abs=row[f"{rate}_error_fps"]), (rate, length)
@@ -168,7 +169,7 @@ def test_frames_that_a_device_damages_behind_a_full_queue_are_in_the_error_of_ra
         row = first_row(Unidirectional(), device.topology, 64, *settings)
         return row["mfr_fps"], row["mfr_error_fps"]
 
-    true_fps = sum(rate(20_000, seed)[0] for seed in range(100, 105)) / 5
+    true_fps = sum(rate(20_000, seed)[0] for seed in range(100, 103)) / 3
     found = [rate(1000, seed) for seed in range(20)]
     assert sum(abs(fps - true_fps) <= error_fps for fps, error_fps in found) >= 19
     assert max(error_fps for _, error_fps in found) < 20 * max_rate_fps(64, 10**9) / 1000
@@ -454,7 +455,7 @@ def test_flooded_frames_that_congest_a_port_are_a_finding() -> None:
 
 @pytest.mark.parametrize(("test", "ports"), [(ForwardPressure(), 2), (NToN(), 3), (NToOne(), 3)])
 def test_a_table_without_columns_of_a_bucket_says_what_one_may_hide(test: Method, ports: int) -> None:
-    """Half of the frames pass behind a burst of 1,000: 2,000 of a sender may be half forgiven, 40,000 by a fortieth."""
+    """Half of the frames pass behind a burst of 1,000: 2,000 of a sender may be half forgiven, 20,000 a twentieth."""
     capacity_fps = 1_116_071 if isinstance(test, NToN) else 744_047
     policer = f"lookup: {{capacity_fps: {capacity_fps}, burst_frames: 1000, overload_pass_ppm: 500000}}, snooping: {{}}"
     topology = parsed(switch(policer, ports=ports, tester_port="ifg_bits: 88"))
@@ -476,8 +477,8 @@ def test_a_table_without_columns_of_a_bucket_says_what_one_may_hide(test: Method
         (more,) = re.findall(r"as policers do, loses up to (\S+) % more of them", outcome.tables[0].note)
         return row["loss_pct"] if "loss_pct" in row else 100 * row["frame_loss_ratio"], float(more)
 
-    (short, more), (long, less) = found(2000), found(40_000)
+    (short, more), (long, less) = found(2000), found(20_000)
     assert short <= 50.001 and short + more >= 49.999 and 50 - less <= long <= 50.001
     # Ports of N-to-N send half a load each, for a little longer.
     factor = 1.5 if isinstance(test, NToN) else 1
-    assert more == pytest.approx(50 * factor, rel=0.02) and less == pytest.approx(2.5 * factor, rel=0.4)
+    assert more == pytest.approx(50 * factor, rel=0.02) and less == pytest.approx(5 * factor, rel=0.4)

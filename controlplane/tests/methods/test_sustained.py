@@ -37,7 +37,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
-DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "3"))
+DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "2"))
 LONG_TRIALS = tuple(range(DEVICES // 5)) or (3,)
 """Seeds; of the usual ones, one with few frames in 30 s."""
 PPM = Fraction(1, 1_000_000)
@@ -149,9 +149,9 @@ def test_copies_that_a_full_queue_loses_are_no_limit(queue_frames: int, found: i
     no copy, as one leaves meanwhile: a long trial passes 100 %. One of 100,000 places is not full in any trial.
     """
     device = switch("impairments: {duplicate_ppb: 100000000}", ports=2, port=f"queue_frames: {queue_frames}", seed=1)
-    outcome = run_on_sim(Throughput(), parsed(device), (64,), *QUICK, "scaled_frames=3000")[1]
+    outcome = run_on_sim(Throughput(), parsed(device), (64,), *QUICK, "scaled_frames=1000")[1]
     row = outcome.tables[0].rows[0]
-    assert (row["throughput_pct"], row.get("upper_pct")) == (pytest.approx(found, abs=0.5), None)
+    assert (row["throughput_pct"], row.get("upper_pct")) == (pytest.approx(found, abs=1.5), None)
     told = [text for text in outcome.findings if "a device that loses only such copies carries more" in text]
     assert (len(told), row.get("reason", "")) == ((0, "") if found == 100 else (1, "at least"))
 

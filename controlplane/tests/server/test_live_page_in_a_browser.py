@@ -78,8 +78,8 @@ def test_it_follows_a_run_to_its_end_and_outlives_the_server(tab: Any, tmp_path:
     with serving(runs) as page:
         tab.goto(page.address)
         tab.wait_for_selector("#idle:visible")
-        # Few trials of more than a second each: several looks at every trial.
-        settings = ("scaled_frames=600000", "search_resolution_pct=10", "search_max_pct=50", "sustained=false")
+        # Few trials of more than half a second each: several looks at every trial.
+        settings = ("scaled_frames=300000", "search_resolution_pct=25", "search_max_pct=50", "sustained=false")
         long_trials = [word for setting in settings for word in ("--set", setting)]
         running = begin(runs / "now", "--topology", str(TOPOLOGIES / "wrs-18x1g.yaml"), *long_trials)
         try:

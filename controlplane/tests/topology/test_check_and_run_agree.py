@@ -77,14 +77,14 @@ def _with(mapping: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[st
     return mapping | {key: value}
 
 
-CASES = [
-    pytest.param((*start, *path), value, id=f"{place}: {'.'.join(path)} {value}")
+CASES = {
+    (case := f"{place}: {'.'.join(path)} {value}"): pytest.param((*start, *path), value, id=case)
     for place, (keys, start, own) in PLACES.items()
     for path, value in settings({key: rule for key, rule in keys.items() if key not in own}, ())
-]
+}
 
 
-@pytest.mark.parametrize(("path", "value"), CASES)
+@pytest.mark.parametrize(("path", "value"), CASES.values())
 def test_a_valid_topology_can_be_run_at_line_rate(path: tuple[str | int, ...], value: Any) -> None:
     file = deepcopy(FILE)
     place: Any = file

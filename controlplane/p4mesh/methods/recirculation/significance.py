@@ -40,8 +40,8 @@ def delta_of(with_failures: Sequence[float], without: Sequence[float], error: fl
     half = 2 * error
     if variance == 0:
         return Delta(value, value - half, value + half)
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     freedom = variance**2 / sum(part**2 / (count - 1) for part, count in parts)
-    half += float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * sqrt(variance)
+    half += float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * sqrt(variance)
     return Delta(value, value - half, value + half)

@@ -47,7 +47,7 @@ MEMORYLESS = {
     "recovery runs": (
         "rfc2544.system_recovery",
         network(OVERLOADED.replace("3", "1", 1)),
-        ("scaled_frames=500", "runs=3"),
+        ("scaled_frames=500", "runs=2"),
     ),
     "forwarding sweep": ("rfc2889.fully_meshed", network(SHARED), (*SHORT, "parts=forwarding")),
     "steps to the maximum": (
