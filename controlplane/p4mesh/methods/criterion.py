@@ -67,6 +67,11 @@ def criterion_of(parameters: ParameterSet) -> Criterion:
     return Criterion(parameters.number("acceptable_loss_pct"), parameters.flag(SUSTAINED))
 
 
+def judged(verdict: Verdict) -> Verdict:
+    """The verdict on a goal by one on a trial: where the trial does not tell, nothing was judged."""
+    return Verdict.MEASURED if verdict is Verdict.UNCLEAR else verdict
+
+
 def kept_share(result: TrialResult) -> Fraction:
     """The share of its frames that a filling queue keeps: they are lost when its buffer is full."""
     trend = result.queues

@@ -40,7 +40,7 @@ def statement_of(outcome: Outcome) -> str:
 
 def _meaning(verdict: Verdict, goal: str) -> str:
     if verdict is Verdict.INVALID:
-        return "at least one trial could not be trusted; its numbers are no result"
+        return "at least one trial could not be trusted, or did not show what it is for; its numbers are no result"
     if verdict is Verdict.ABORT:
         return "a link was down before a trial, or went down during it; its numbers are no result"
     if verdict is Verdict.FAIL:

@@ -14,6 +14,7 @@ from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.measurement.faults import Faults
 from p4mesh.measurement.samples import Sample
 from p4mesh.methods.base import TrialNote, Unit
+from p4mesh.methods.criterion import judged
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import FaultsCaptured, SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
@@ -277,8 +278,7 @@ def _question(spec: Mapping[str, Any]) -> str:
 
 def _verdict(result: TrialResult, note: TrialNote) -> Verdict:
     """The verdict on one trial for the log: MEASURED for one that has no criterion of its own, or cannot tell."""
-    verdict = note.judge(result) if note.judge and result.status.trusted else result.status
-    return Verdict.MEASURED if verdict is Verdict.UNCLEAR else verdict
+    return judged(note.judge(result) if note.judge and result.status.trusted else result.status)
 
 
 def _from_first_departure(result: TrialResult) -> TrialResult:

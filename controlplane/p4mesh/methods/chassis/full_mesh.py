@@ -32,7 +32,7 @@ from p4mesh.methods.results import rate_tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition, definition_text
 from p4mesh.methods.results.latency_tables import latency_note
-from p4mesh.methods.results.loss_interval import forgiven_text
+from p4mesh.methods.results.loss_interval import longer_text
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency
@@ -127,8 +127,8 @@ class FullMeshAtLoads(SearchTest[LoadsUnit]):
         rows = [row for unit in units for row in _rows(unit)]
         mesh = self.mesh(bed, parameters)
         trials = [row for unit in units for row in (*unit.lower, unit.throughput.of_latency) if row is not None]
-        forgiven = forgiven_text(row.tx_frames / len(bed.ports) for row in trials)
-        definition, note = definition_text(bed, parameters), f"{forgiven} {latency_note(bed)}"
+        longer = longer_text([row.tx_frames for row in trials], len(bed.ports))
+        definition, note = definition_text(bed, parameters), f"{longer} {latency_note(bed)}"
         phases = f"Pattern {mesh.legs[0].pattern.kind}: {_phases(parameters)}."
         return self.outcome(
             [rate_tables.overall_state(found, units)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -14,6 +14,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.chassis import tables as own
 from p4mesh.methods.chassis.loads import FRAME_SIZES_BYTES, LOWER_LOADS_PCT, PPM_BELOW
 from p4mesh.methods.chassis.udp_ports import UDP_PORTS, with_udp_ports
+from p4mesh.methods.criterion import Criterion, judged
 from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, with_defaults
@@ -27,9 +28,9 @@ from p4mesh.methods.results.latency import (
 )
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import latency_note
-from p4mesh.methods.results.loss_interval import forgiven_text
-from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.loss_interval import longer_text
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
@@ -48,6 +49,7 @@ from p4mesh.quantities import number_text
 from p4mesh.traffic.line_rate import NS_PER_MS, NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 _HIGHEST = decimal(
     "load_pct", "99.955", "% of line rate", "RFC 3918 4.3", "highest load of each output", ("0.0001", "100")
@@ -117,7 +119,8 @@ class _AtLoads(MethodOf[GroupsUnit]):
         search: Searched[MulticastTrial] | None = None,
     ) -> GroupsUnit:
         """Measure the lower loads that the highest one reaches, and that."""
-        parameters = setup.parameters
+        parameters, sustained = setup.parameters, setup.parameters.flag(shared.SUSTAINED)
+        judge = Criterion(sustained=sustained)
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
 
         def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
@@ -126,10 +129,10 @@ class _AtLoads(MethodOf[GroupsUnit]):
             return replace(spec, per_flow=setup.bed.mixed_rates)
 
         loads = [] if highest is None else [*(load for load in LOWER_LOADS_PCT if load <= highest), highest]
-        asked = [Asked(load, partial(spec_at, load), duration_ns, judge_loss) for load in loads]
-        taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
+        asked = [Asked(load, partial(spec_at, load), duration_ns, judge) for load in loads]
+        taken = measure_each(session, asked, lengthen=sustained)
         members = len(setup.receivers) if search is not None else len(setup.bed.ports)
-        trials = tuple(_row(one, setup, size) for one in taken)
+        trials = tuple(_row(one, setup, size, judge(one.result)) for one in taken)
         return GroupsUnit(frame_size_bytes=size, members=members, trials=trials, search=search)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, GroupsUnit]) -> Outcome:
@@ -137,21 +140,19 @@ class _AtLoads(MethodOf[GroupsUnit]):
         units = list(results.values())
         searched = searched_sizes(units)
         verdicts = [one.search.verdict for one in searched]
-        verdicts += [one.trial.verdict for unit in units for one in unit.trials]
+        verdicts += [judged(one.trial.verdict) for unit in units for one in unit.trials]
         rows = [row for unit in units for row in _rows(unit, bed)]
         definition = definition_text(bed, parameters)
         durations_ns = [round(one.trial.duration_ms * NS_PER_MS) for unit in units for one in unit.trials]
-        sent = (one.trial.tx_frames / (1 if unit.search else len(bed.ports)) for unit in units for one in unit.trials)
-        note = f"{self.note(parameters)} {forgiven_text(sent)} {latency_note(bed)}"
+        sent = [one.trial.tx_frames for unit in units for one in unit.trials]
+        note = f"{self.note(parameters)} {longer_text(sent, 1 if searched else len(bed.ports))} {latency_note(bed)}"
         return self.outcome(
             verdicts,
             self._roles(bed, parameters),
             own.tables_of(rows, definition, note),
             searched=searched,
             figures=own.figures_of(rows, definition),
-            findings=[
-                text for unit in units for text in untrusted(unit.frame_size_bytes, [one.trial for one in unit.trials])
-            ],
+            findings=[text for unit in units for text in _findings(unit)],
             deviations=(shared.duration_text(durations_ns, LATENCY_DURATION_S, "RFC 3918 5.1"),),
         )
 
@@ -240,9 +241,7 @@ class NToNAtLoads(_AtLoads):
     def spec(self, setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
         """The trial of a load of each output."""
         stagger_us = setup.parameters.number(_STAGGER.name)
-        return n_to_n_trial(
-            setup, size, load, stagger_us, length_ns=duration_ns, watch_queues=True, prints_latency=True
-        )
+        return n_to_n_trial(setup, size, load, stagger_us, duration_ns, at_once=True, prints_latency=True)
 
     def note(self, parameters: ParameterSet) -> str:
         stagger_us = float(parameters.number(_STAGGER.name))
@@ -253,8 +252,14 @@ class NToNAtLoads(_AtLoads):
         return f"{len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}"
 
 
-def _row(one: Taken, setup: Setup, size: int) -> LoadTrial:
-    trial = trial_row(one.spec, one.result, setup.line_rate_bps, one.load_pct, judge_loss(one.result))
+def _findings(unit: GroupsUnit) -> Iterator[str]:
+    trials = [one.trial for one in unit.trials]
+    yield from untrusted(unit.frame_size_bytes, trials)
+    yield from queue_findings(f"{unit.frame_size_bytes} B", trials)
+
+
+def _row(one: Taken, setup: Setup, size: int, verdict: Verdict) -> LoadTrial:
+    trial = trial_row(one.spec, one.result, setup.line_rate_bps, one.load_pct, verdict)
     return LoadTrial(trial=trial, latency=_latency(setup, size, one.result))
 
 
@@ -265,7 +270,9 @@ def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     any_port = bed.port_numbers[0]
     summary = summarise(result.latency, shift_ns(bed, kind, size, any_port, any_port, result.latency))
     return latency_cells(
-        summary, definition_text(bed, setup.parameters), Circumstances.of([result], bed.stamps.resolution_ns)
+        summary,
+        definition_text(bed, setup.parameters),
+        Circumstances.of([result], bed.stamps.resolution_ns, of_all=True),
     )
 
 

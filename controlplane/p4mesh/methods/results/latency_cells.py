@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import sqrt
 from typing import Annotated, TypeVar, overload
 
 from p4mesh.measurement.counts import Trend
@@ -12,7 +13,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, Percentiles, Spread
-from p4mesh.methods.results.metrics import begun_share, late_frames
+from p4mesh.methods.results.metrics import begun_share, late_frames, part_alone
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.imix import FrameSize
@@ -184,10 +185,15 @@ class Circumstances:
     """Part of the frames, 0 to 1, that came while the device forwarded more than later: they met more others."""
     burst_share: float = 0.0
     """Part of the frames, 0 to 1, that met a burst of others, which is as long in a longer trial."""
+    alone: float = 1.0
+    """Part of the frames, above 0 to 1, that are no copies of others: what delays one copy may delay all of them."""
 
     @classmethod
-    def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction) -> Circumstances:
-        """The circumstances of some trials together, whose time stamps have a resolution."""
+    def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction, *, of_all: bool = False) -> Circumstances:
+        """The circumstances of some trials together, whose time stamps have a resolution.
+
+        ``of_all``: they are for all copies of a frame in one row.
+        """
         errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
         known = not any(result.unstamped_departures for result in results)
         average_error_ns = max((result.latency_error_ns for result in results), default=0.0) if known else None
@@ -202,6 +208,7 @@ class Circumstances:
             resolution_ns=resolution_ns,
             overflowed=bool(late),
             begun_share=max(map(begun_share, results), default=0.0),
+            alone=min(map(part_alone, results), default=1.0) if of_all else 1.0,
         )
 
     @property
@@ -257,6 +264,7 @@ class Circumstances:
         sampled_ns = jitter.difference_error_ns if jitter else None
         if jitter is None or sampled_ns is None:
             return None
+        sampled_ns *= Fraction(1 / sqrt(self.alone))
         return max(sampled_ns, self.beside_ns(jitter, jitter.avg_ns)) + self.between_ns(jitter.avg_ns)
 
     def beside_ns(self, differences: Spread, average_ns: Fraction) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil, log, sqrt
 from statistics import NormalDist
 
@@ -43,6 +43,15 @@ def forgiven_text(frames: Iterable[float]) -> str:
     return (
         f"A device that forgives each sender a burst of {BUCKET_FRAMES:,} frames, as policers do, loses up to "
         f"{number_text(most_pct, 4)} % more of them in a longer trial."
+    )
+
+
+def longer_text(frames: Sequence[int], senders: int) -> str:
+    """The sentences on what longer trials may lose, where these sent so many ``frames``; copies of one are no more."""
+    most_pct = 100 * excluded_ratio(0, min(frames, default=0))
+    return (
+        "Where no frame is lost, the true ratio is below 3/n of the n frames sent, with 95 % confidence: "
+        f"{number_text(most_pct, 2)} % in the shortest trial. {forgiven_text(sent / senders for sent in frames)}"
     )
 
 

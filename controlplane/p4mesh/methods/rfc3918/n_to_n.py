@@ -6,13 +6,16 @@ gets N - 1 frames at a time; started one after the other, they take turns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import Criterion, judged
+from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer
 from p4mesh.methods.results import fields
@@ -21,9 +24,9 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition,
 from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, OF_HISTOGRAMS, latency_note
 from p4mesh.methods.results.layers import LayerCells, PortLatency, layer_cells, layer_tables
-from p4mesh.methods.results.loss_interval import forgiven_text
-from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.loss_interval import longer_text
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.rfc3918.rows import (
     LOST_COPIES,
@@ -135,7 +138,7 @@ class NToN(MethodOf[NToNUnit]):
 
     def goal(self, parameters: ParameterSet) -> str:
         """The criterion of each trial."""
-        return "no copy is lost"
+        return "no copy is lost, nor will be once the queues are full"
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than three ports, unknown ports and groups."""
@@ -150,12 +153,15 @@ class NToN(MethodOf[NToNUnit]):
         """Measure with the stagger that is given, or with one after the other until nothing is lost."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
         staggers = _staggers_us(parameters)
-        load = parameters.number("load_pct")
+        load, sustained = parameters.number("load_pct"), parameters.flag(shared.SUSTAINED)
+        judge = Criterion(sustained=sustained)
         rows: list[StaggerTrial] = []
         for place, stagger_us in enumerate(staggers, start=1):
-            spec = n_to_n_trial(setup, size, load, stagger_us)
-            result = session.measure(spec, TrialNote(load, len(staggers) - place, judge_loss))
-            trial = trial_row(spec, result, setup.line_rate_bps, load, judge_loss(result))
+            spec_of = partial(n_to_n_trial, setup, size, load, stagger_us)
+            asked = Asked(load, spec_of, _duration_ns(setup, size, load, stagger_us), judge)
+            taken = _taken(session, asked, len(staggers) - place, lengthen=sustained)
+            spec, result = taken.spec, taken.result
+            trial = trial_row(spec, result, setup.line_rate_bps, load, judge(result))
             rows.append(
                 StaggerTrial(
                     stagger_us=float(stagger_us),
@@ -173,7 +179,7 @@ class NToN(MethodOf[NToNUnit]):
             )
             if trial.verdict is not Verdict.FAIL:
                 break
-        return NToNUnit(frame_size_bytes=size, state=rows[-1].trial.verdict, rows=tuple(rows))
+        return NToNUnit(frame_size_bytes=size, state=judged(rows[-1].trial.verdict), rows=tuple(rows))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, NToNUnit]) -> Outcome:
         """The rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
@@ -198,7 +204,7 @@ class NToN(MethodOf[NToNUnit]):
                     "n_to_n",
                     self.title,
                     list(zip(units, shown, strict=True)),
-                    f"{note}{latency_note(bed)} {forgiven_text(row.trial.tx_frames / len(bed.ports) for row in shown)}",
+                    f"{note}{latency_note(bed)} {longer_text([row.trial.tx_frames for row in shown], len(bed.ports))}",
                     columns=_SUMMARY,
                     optional=(fields.QUEUES,),
                     headline=(fields.STAGGER_US, fields.STATE, fields.FORWARDING_FPS, fields.AVG_US, fields.MAX_US),
@@ -208,11 +214,19 @@ class NToN(MethodOf[NToNUnit]):
                     "n_to_n_trials", "N-to-N multicast: all trials", trials, columns=_TRIALS, keys=(), detail=True
                 ),
             ),
-            findings=(
-                text for unit in units for text in untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
-            ),
+            findings=(text for unit in units for text in _findings(unit)),
             deviations=(shared.duration_text(durations_ns, DURATION_S, _CLAUSE),),
         )
+
+
+def _taken(session: Session, asked: Asked, left: int, *, lengthen: bool) -> Taken:
+    """The trial with one stagger; ``left`` may follow."""
+    return measure_each(session, [asked], lengthen=lengthen, remaining=lambda _: left)[0]
+
+
+def _findings(unit: NToNUnit) -> Iterator[str]:
+    yield from untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
+    yield from queue_findings(f"{unit.frame_size_bytes} B", [unit.rows[-1].trial])
 
 
 def _staggers_us(parameters: ParameterSet) -> tuple[Fraction, ...]:
@@ -227,19 +241,18 @@ def n_to_n_trial(
     size: int,
     load: Fraction,
     stagger_us: Fraction,
+    duration_ns: int,
     *,
-    length_ns: int | None = None,
-    watch_queues: bool = False,
+    at_once: bool = False,
     prints_latency: bool = False,
 ) -> TrialSpec:
     """A trial in which each port sends to the group of its place, so that all outputs get the load.
 
-    Without ``length_ns`` it is as long as its parameters and the stagger ask for. With it, all ports start within the
-    distance of the frames of one, which leaves their frames as far apart as whole distances more would.
+    ``at_once``: all ports start within the distance of the frames of one, which leaves their frames as far apart as
+    whole distances more would.
     """
     ports = setup.bed.port_numbers
-    rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
-    duration_ns = _duration_ns(setup, size, rate, stagger_us) if length_ns is None else length_ns
+    rate = _rate_fps(setup, size, load)
     first = GroupRange(setup.first_group, len(ports)).groups
     ranges = tuple(
         GroupRange(str(group), 1, tuple(other for other in ports if other != port))
@@ -248,7 +261,7 @@ def n_to_n_trial(
     count = max(1, tx_frames(duration_ns, rate))
     pattern = Multicast(ranges, own_groups=True)
     stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.frame)
-    within_ns = None if length_ns is None else NS_PER_S / rate
+    within_ns = NS_PER_S / rate if at_once else None
     (stream,) = staggered((stream,), round(stagger_us * NS_PER_US), within_ns)
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {typed_text(stagger_us)} us"
@@ -258,13 +271,18 @@ def n_to_n_trial(
         duration_ns,
         memberships,
         per_flow=True,
-        watch_queues=watch_queues,
+        watch_queues=True,
         watch_losses=True,
         prints_latency=prints_latency,
     )
 
 
-def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fraction) -> int:
+def _rate_fps(setup: Setup, size: int, load: Fraction) -> Fraction:
+    """Rate of each port, whose frames go to all others."""
+    return rate_at_pct(load, size, setup.line_rate_bps) / (len(setup.bed.ports) - 1)
+
+
+def _duration_ns(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> int:
     """The time of a trial in which all ports send together for half of it at least.
 
     A scaled trial is lengthened for it; raises ParameterError where it would have too many copies, or has a time of
@@ -276,7 +294,7 @@ def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fracti
     needed_ns = 2 * last_start_ns
     if needed_ns <= given_ns:
         return given_ns
-    copies = (others + 1) * others * tx_frames(needed_ns, rate_fps)
+    copies = (others + 1) * others * tx_frames(needed_ns, _rate_fps(setup, size, load))
     if parameters.is_word("duration_ms") and copies <= _MOST_COPIES:
         return needed_ns
     raise ParameterError(

@@ -110,7 +110,7 @@ def copies_latency(setup: Setup, size: int, result: TrialResult, groups: Sequenc
     return latency_cells(
         summary,
         definition_text(setup.bed, setup.parameters),
-        Circumstances.of([result], setup.bed.stamps.resolution_ns),
+        Circumstances.of([result], setup.bed.stamps.resolution_ns, of_all=groups is None),
     )
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
+from p4mesh.methods.results.loss_interval import longer_text
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
+from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc3918.aggregated import group_trial
 from p4mesh.methods.rfc3918.group_capacity import GroupsTrial, capacity_trials, groups_row
@@ -21,6 +25,7 @@ from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
 from p4mesh.methods.sweeps import measured
 from p4mesh.traffic.line_rate import NS_PER_MS
+from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
 _CAPACITY_LOAD_PCT = Fraction(1)
@@ -33,6 +38,7 @@ _COLUMNS = (
     RX_ALL_PORTS,
     LOST_COPIES,
     fields.FORWARDING_FPS,
+    fields.QUEUES,
     fields.VERDICT,
 )
 
@@ -91,12 +97,16 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         if parameters.flag("until_capacity"):
             capacity = capacity_trials(setup, size, session, counts, _CAPACITY_LOAD_PCT, extra=len(counts))
             counts = tuple(trial.groups for trial in capacity if trial.verdict is Verdict.PASS)
-        specs = [group_trial(setup, size, load, duration_ns, count) for count in counts]
-        session.announce(specs)
-        rows = []
-        for place, (count, spec) in enumerate(zip(counts, specs, strict=True), start=1):
-            result = session.measure(spec, TrialNote(load, len(counts) - place, measured))
-            rows.append(groups_row(spec, result, setup.line_rate_bps, load, measured(result), count))
+
+        def trial_of(count: int, length_ns: int) -> TrialSpec:
+            return group_trial(setup, size, load, length_ns, count, watch_queues=True)
+
+        asked = [Asked(load, partial(trial_of, count), duration_ns, measured) for count in counts]
+        taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
+        rows = [
+            groups_row(one.spec, one.result, setup.line_rate_bps, load, measured(one.result), count)
+            for one, count in zip(taken, counts, strict=True)
+        ]
         return MatrixUnit(frame_size_bytes=size, rows=tuple(rows), capacity=capacity)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MatrixUnit]) -> Outcome:
@@ -111,7 +121,13 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         durations_ns = [round(row.duration_ms * NS_PER_MS) for _, row in rows]
         headline = (fields.FORWARDING_FPS,)
         table = GroupsTrial.table(
-            "scaled_matrix", self.title, rows, columns=_COLUMNS, keys=_COLUMNS[:2], headline=headline
+            "scaled_matrix",
+            self.title,
+            rows,
+            longer_text([row.tx_frames for _, row in rows], 1),
+            columns=_COLUMNS,
+            keys=_COLUMNS[:2],
+            headline=headline,
         )
         return self.outcome(
             (unit.verdict for unit in units),
@@ -126,6 +142,8 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
 def _findings(unit: MatrixUnit) -> Iterator[str]:
     size = unit.frame_size_bytes
     yield from untrusted(size, [*unit.capacity, *unit.rows])
+    for row in unit.rows:
+        yield from queue_findings(f"{size} B, {row.groups} groups", [row])
     if unit.capacity and (last := unit.capacity[-1]).verdict is Verdict.FAIL:
         held = f"{unit.capacity[-2].groups} groups pass" if unit.rows else "no number of groups passes"
         yield f"{size} B: the matrix ends at the group capacity (RFC 3918 7.1): {held}, {last.groups} fail"

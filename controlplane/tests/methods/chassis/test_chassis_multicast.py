@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,8 @@ from support.runs import run_on_sim, run_unit
 from support.small_chassis import PORTS, QUICK, SWITCH, rows, smaller
 
 from p4mesh.errors import TopologyError
-from p4mesh.methods.base import Unit
+from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import search_of
@@ -21,6 +23,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.quantities import number_text
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -90,6 +93,50 @@ def test_rates_say_what_a_bucket_of_every_sender_may_hide(test: str, settings: t
     assert frames > 1000
     told = f"burst of 1,000 frames, as policers do, loses up to {number_text(100_000 / frames, 4)} % more of them"
     assert all(told in table.note for table in outcome.tables[:2])
+
+
+class Queued(FlowMeasurer):
+    """Loses nothing, and has queues of one state."""
+
+    def __init__(self, queues: QueueTrend) -> None:
+        super().__init__(lossless)
+        self.queues = queues
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        return replace(super().measure(spec, note), queues=self.queues if spec.watch_queues else None)
+
+
+FILLING = QueueTrend(Trend.FILLING, 6304.0, 5.0, 5288.0, 0.1891, (2,))
+
+
+@pytest.mark.parametrize("test", ["rfc3918.n_to_n", "chassis.n_to_n"])
+@pytest.mark.parametrize(
+    ("queues", "sustained", "state", "longest", "told"),
+    [
+        (QueueTrend(Trend.STEADY), "true", Verdict.PASS, 1, None),
+        (FILLING, "true", Verdict.FAIL, 1, "not sustained: 6,304 ppm (5,288 frames/s) more comes in than leaves"),
+        (FILLING, "false", Verdict.PASS, 1, "not sustained: 6,304 ppm (5,288 frames/s) more comes in than leaves"),
+        (QueueTrend(Trend.UNCLEAR, longer=10), "true", Verdict.MEASURED, 32, "the trial is too short to tell"),
+        (QueueTrend(Trend.UNCLEAR, longer=10), "false", Verdict.PASS, 1, "the trial is too short to tell"),
+    ],
+)
+def test_a_goal_of_no_loss_is_missed_where_a_queue_fills(
+    test: str, queues: QueueTrend, sustained: str, state: Verdict, longest: int, told: str | None
+) -> None:
+    """A trial that ends before a queue is full loses nothing, and a longer one does."""
+    measurer, settings = Queued(queues), ("scaled_frames=1000", "load_pct=5", f"sustained={sustained}", "stagger_us=0")
+    outcome = run_unit(find_test(test), make_bed(4), measurer, 512, *settings)[1]
+    lengths = [spec.duration_ns for spec in measurer.specs]
+    assert (outcome.state, round(max(lengths) / lengths[0])) == (state, longest)
+    assert [told in text for text in outcome.findings] == ([True] if told else [])
+
+
+def test_queues_stand_in_a_matrix_of_groups() -> None:
+    settings = ("scaled_frames=1000", "groups=20", "until_capacity=false")
+    outcome = run_unit(find_test("rfc3918.scaled_matrix"), make_bed(4), Queued(FILLING), 512, *settings)[1]
+    assert [(row["queues"], row["verdict"]) for row in rows(outcome, "scaled_matrix")] == [("filling", "MEASURED")] * 2
+    assert [text[:24] for text in outcome.findings] == ["512 B, 10 groups at 100 ", "512 B, 20 groups at 100 "]
+    assert "3/n of the n frames sent, with 95 % confidence: 0.3 % in the shortest trial" in outcome.tables[0].note
 
 
 def test_loads_of_one_port_to_all_by_hand() -> None:

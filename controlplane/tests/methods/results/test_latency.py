@@ -304,6 +304,16 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     assert circumstances.difference_error_ns(single) is circumstances.difference_error_ns(None) is None
 
 
+def test_jitter_of_copies_has_the_error_of_as_many_frames_as_were_sent() -> None:
+    """Of two differences of 0 and 100 ns the error is 98; four copies of each frame may be delayed together."""
+    jitter = Spread(2, Fraction(0), Fraction(50), Fraction(100))
+    plain = TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13)
+    copied = replace(plain, tx_frames=100, expected_rx_frames=400)
+    for of_all, factor in ((True, 2), (False, 1)):
+        circumstances = Circumstances.of([copied], Fraction(0), of_all=of_all)
+        assert circumstances.difference_error_ns(jitter) == pytest.approx(factor * 98, rel=1e-4)
+
+
 def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
     """Each is a difference of two latencies. RFC 3550 has flows of 99 / 4 differences, of which 15/16 are left each."""
     summary = summarise(VARIED)
