@@ -463,6 +463,8 @@ def test_a_table_without_columns_of_a_bucket_says_what_one_may_hide(test: Method
     def found(frames: int) -> tuple[float, float]:
         settings = {
             **({"clock_calibration": "false"} if isinstance(test, ForwardPressure) else {}),
+            # Trials of N-to-N are not made longer.
+            **({"sustained": "false"} if isinstance(test, NToN) else {}),
             "message_frames": "100",
             "messages": str(frames // 100),
             "loads_pct": "99.9",
