@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isqrt
 
 from p4mesh.traffic.random_numbers import splitmix64
@@ -187,13 +187,9 @@ def _even_round(frames: int, longest: int) -> int:
     return -(-frames // rounds)
 
 
-def _as_parts(gaps: Sequence[Fraction]) -> list[Fraction]:
-    whole = sum(gaps, Fraction(0))
-    times, at = [], Fraction(0)
-    for gap in gaps:
-        times.append(at / whole)
-        at += gap
-    return times
+def _as_parts(gaps: Sequence[int | Fraction]) -> list[Fraction]:
+    *begins, whole = accumulate(gaps, initial=0)
+    return [Fraction(begin, whole) for begin in begins]
 
 
 def _own_seed(seed: int, number: int) -> int:
@@ -205,7 +201,7 @@ def _own_part(number: int) -> Fraction:
     return Fraction(splitmix64(number) >> 32, 1 << 32) if number else Fraction(0)
 
 
-def _exponential(seed: int, number: int) -> Fraction:
-    """One of independent exponential numbers with mean 1, to twelve digits."""
+def _exponential(seed: int, number: int) -> int:
+    """One of independent exponential numbers, whose mean is 10^12."""
     uniform = Decimal(splitmix64((seed << 32) + number) + 1) / (1 << 64)
-    return Fraction(int(-_LOGARITHMS.ln(uniform) * _DIGITS), _DIGITS)
+    return int(-_LOGARITHMS.ln(uniform) * _DIGITS)

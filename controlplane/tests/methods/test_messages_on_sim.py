@@ -853,7 +853,7 @@ def test_frames_of_a_message_fall_behind_where_inputs_are_read_slower_than_the_l
     """Frames of 64 bytes come every 672 ns; the first one after a pause finds nothing before it."""
     pacing = f"input_pacing: {{distance_ns: {672 + slower_ps / 1000}, most_ns: {most_ps / 1000}}}"
     topology = switch(f"latency_ns: {LATENCY_NS}, {pacing}", ports=2, tester="clock_tick_ps: 1")
-    settings = ("message_frames=100", "messages=10", "messages_per_s=1000", "departure_error_ns=1")
+    settings = ("message_frames=100", "messages=10", "messages_per_s=5000", "departure_error_ns=1")
     found = {
         row["position"]: row
         for row in rows(measure(tmp_path, "messages.latency", topology, 64, *settings), "positions")
