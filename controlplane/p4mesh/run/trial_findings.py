@@ -113,7 +113,7 @@ def _transients(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if ended:
         yield (
             f"less was forwarded at last than at first in {ended:,} of {len(results):,} trials, which end too soon to "
-            "tell how much is forwarded for good: no MFR is theirs"
+            "tell how much is forwarded for good (transient)"
         )
     unknown = sum(not one["ends_ns"] and not one["over"] for one in found)
     if unknown:
@@ -172,6 +172,9 @@ def way_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
         # Stations ask routers for the way; what does not come through is not a matter of the pattern.
         return ()
     if reason := next((trial.result["reason"] for trial in trials if trial.result.get("reached_ports")), ""):
+        if not reason.startswith("learning"):
+            # Groups that do not come are another matter than ways.
+            return ()
         how = "; bidirectional=false measures one direction" if "bidirectional" in job.parameters.values else ""
         return (
             f"the device lets some directions through and others not, as where frames enter another VLAN on their way "

@@ -100,6 +100,16 @@ def test_directions_that_do_not_come_through_are_named(
     ]
 
 
+def test_groups_that_a_device_has_no_room_for_are_no_matter_of_ways(tmp_path: Path) -> None:
+    text = switch("snooping: {forward_by: mac, max_groups: 2}", ports=2)
+    settings = (*QUICK, "groups=4", "join_wait_ms=1", "leave_wait_ms=1")
+    found = run(RunOptions("rfc3918.aggregated", parsed(text), "128", settings, tmp_path / "run", 1))
+    (told,) = found.outcome.findings
+    assert told.startswith(
+        "INVALID trial, throughput 128 B at 100 %: joins not verified: port 2 does not receive group"
+    )
+
+
 def test_ports_without_a_link_get_no_hint_of_a_router(tmp_path: Path) -> None:
     """Goal: not 'no frame came through' where none was sent."""
     text = switch(ports=2, link="outages: [{at_s: 0}]")
@@ -233,7 +243,7 @@ def test_transients_are_findings_of_what_is_left_out_and_of_trials_that_do_not_t
     )
     left_out, untold = (text for text in run(asked).outcome.findings if "at first" in text)
     assert "in 5 of " in left_out and "up to 30 frames, in the first 2 ms; rates and losses are those of" in left_out
-    assert untold.endswith("end too soon to tell how much is forwarded for good: no MFR is theirs")
+    assert untold.endswith("end too soon to tell how much is forwarded for good (transient)")
 
 
 def stored(**found: Any) -> StoredTrial:

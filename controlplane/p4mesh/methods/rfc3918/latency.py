@@ -23,7 +23,7 @@ from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
-from p4mesh.methods.rfc3918.rows import CopyRates, MulticastTrial, copies_latency, copy_rates, untrusted
+from p4mesh.methods.rfc3918.rows import CopyRates, MulticastTrial, copies_latency, copy_rates, flooded
 from p4mesh.methods.rfc3918.searching import searched_sizes
 from p4mesh.methods.rfc3918.setup import (
     BURDEN,
@@ -318,7 +318,7 @@ def _spreads(units: Sequence[LatencyUnit]) -> Table:
 def _findings(unit: LatencyUnit) -> Iterator[str]:
     size = unit.frame_size_bytes
     if unit.search is not None:
-        yield from untrusted(size, unit.search.rows)
+        yield from flooded(size, unit.search.rows)
     for trial in unit.trials:
         if not trial.status.trusted:
             yield f"{trial.status.value} trial, {size} B, {trial.part}: {trial.reason}"

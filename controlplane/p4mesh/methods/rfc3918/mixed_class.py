@@ -73,7 +73,9 @@ class MixedClass(CopiesThroughput[MixedUnit]):
 
     def about(self, bed: Bed, parameters: ParameterSet) -> str:
         receivers = len(Setup(bed, parameters).receivers)
-        return f"{parameters.integer('groups')} groups and {receivers} unicast destinations"
+        return (
+            f"{parameters.integer('groups')} groups and {receivers} unicast destination{'s' if receivers > 1 else ''}"
+        )
 
 
 def _spec(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:

@@ -117,5 +117,10 @@ def copies_latency(setup: Setup, size: int, result: TrialResult, groups: Sequenc
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
     """Trials that cannot be trusted, and frames on ports that have not joined."""
     yield from untrusted_trials(f"{size} B", rows)
-    if flooded := sum(row.flooded_frames for row in rows):
-        yield f"flooding detected: {flooded:,} frames came to ports that have not joined their group ({size} B)"
+    yield from flooded(size, rows)
+
+
+def flooded(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
+    """Yield the frames on ports that have not joined."""
+    if frames := sum(row.flooded_frames for row in rows):
+        yield f"flooding detected: {frames:,} frames came to ports that have not joined their group ({size} B)"

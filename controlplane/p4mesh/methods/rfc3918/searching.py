@@ -18,7 +18,7 @@ from p4mesh.methods.results.outcome import Figure, Outcome
 from p4mesh.methods.results.record import INLINE, Record, table_of
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import FOR_GOOD, FOR_GOOD_NOTE, Searched
-from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.rows import LOST_COPIES, RX_ALL_PORTS, MulticastTrial, flooded, trial_row
 from p4mesh.methods.rfc3918.setup import DURATION_S, Setup
 from p4mesh.methods.throughput_search import search_with
 from p4mesh.trial.result import TrialResult
@@ -105,7 +105,7 @@ class CopiesThroughput(MethodOf[_Unit]):
         units = list(results.values())
         sizes = [self.offered_size_bytes(unit.frame_size_bytes) for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, self.clause)
-        rows = [(unit, unit.search.shown, unit.search.judgement, unit.search.for_good) for unit in units]
+        rows = [(unit, unit.search.trusted_cells, unit.search.judgement, unit.search.for_good) for unit in units]
         table = table_of(
             self.table,
             self.title,
@@ -120,7 +120,7 @@ class CopiesThroughput(MethodOf[_Unit]):
             [table],
             searched=units,
             figures=self.figures(units),
-            findings=[text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)],
+            findings=[text for unit in units for text in flooded(unit.frame_size_bytes, unit.search.rows)],
             deviations=(duration,),
         )
 

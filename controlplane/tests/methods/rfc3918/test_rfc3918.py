@@ -765,6 +765,17 @@ def test_the_row_of_a_trial_counts_each_copy_once() -> None:
     assert list(untrusted(64, [replace(row, flooded_frames=0)])) == []
 
 
+@pytest.mark.parametrize("test", ["rfc3918.mixed_class", "rfc3918.aggregated", "rfc3918.latency"])
+def test_a_trial_that_cannot_be_trusted_has_no_numbers_and_one_finding(test: str) -> None:
+    def untold(spec: TrialSpec, flows: Flows) -> TrialResult:
+        return not_measured(spec, Verdict.INVALID, "joins not verified: port 2 does not receive group 225.1.1.7")
+
+    outcome, _ = run(test, GroupMeasurer(untold))
+    shown = [row.get(key) for row in outcome.tables[0].rows for key in ("multicast_fps", "forwarding_fps", "tx_frames")]
+    assert (set(shown) <= {None}, len(outcome.findings), outcome.state) == (True, 1, Verdict.INVALID)
+    assert outcome.findings[0].startswith("INVALID trial, throughput 128 B at 100 %: joins not verified")
+
+
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
     with pytest.raises(TopologyError, match=r"rfc3918.burdened_latency needs at least 4 tester ports"):
         run("rfc3918.burdened_latency", GroupMeasurer(), on=make_bed(3))
