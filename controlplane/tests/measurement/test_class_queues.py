@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from p4mesh.measurement.class_queues import Piece, _of_pieces, _unknown, _worse, pieces_of
-from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.measurement.counts import ClassQueues, LatencyStats, QueueTrend, Trend
+from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.measurement.latency_course import LatencyCourse
+from p4mesh.measurement.queue_trend import Readings
+from p4mesh.measurement.queue_watch import QueueWatch
+from p4mesh.tester.reading import Reading
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.parts import queues
+from p4mesh.trial.parts.base import Trial
+from p4mesh.trial.parts.queues import QueueWatching, _shape_ns, _worst
+from p4mesh.trial.results import not_measured
+from p4mesh.trial.spec import Interruption, TrialSpec
+from p4mesh.verdict import Verdict
 
 STEADY, UNCLEAR = QueueTrend(Trend.STEADY, error_ppm=3), QueueTrend(Trend.UNCLEAR, error_ppm=70)
 FILLING = QueueTrend(Trend.FILLING, 1000.0, rx_ports=(3,))
@@ -98,3 +112,133 @@ def test_a_class_is_judged_but_for_an_eighth_of_its_time(
     }
     assert _of_pieces(trends) == found
     assert (Piece(0, 100, frozenset({one}), True) in _unknown(trends)) is (UNCLEAR is alone and both is not STEADY)
+
+
+def test_the_worst_class_stands_for_all() -> None:
+    """One that fills before one that nobody can judge; of those alike, the one that may fill most."""
+
+    def worst(*trends: QueueTrend) -> QueueTrend | None:
+        return _worst(tuple(ClassQueues("", trend, 0, 0) for trend in trends))
+
+    more, most = replace(UNCLEAR, excess_ppm=40), replace(UNCLEAR, excess_ppm=30, error_ppm=90)
+    assert [worst(STEADY, UNCLEAR, FILLING), worst(STEADY, UNCLEAR), worst(STEADY), worst()] == [
+        *(FILLING, UNCLEAR, STEADY, None),
+    ]
+    assert worst(most, more, UNCLEAR) == most
+
+
+TESTER = SimpleNamespace(tick_ps=500, dataplane=SimpleNamespace(passes_per_cell=1))
+PLAN = SimpleNamespace(round_ns=400)
+
+
+def reading_of(
+    streams: tuple[Stream, ...], monkeypatch: pytest.MonkeyPatch, **more: Any
+) -> tuple[QueueWatching, TrialSpec, list[int | Fraction], list[tuple[range, ...]]]:
+    """A part whose trial has taken its readings, 9 us later on the clock; their times, and the cells of each."""
+
+    def watch(plan: object, length_ns: int, *rest: object) -> QueueWatch:
+        return QueueWatch((range(length_ns // 1_000_000), range(7, 8)), Fraction(length_ns, 8))
+
+    monkeypatch.setattr(queues, "queue_watch", watch)
+    spec = TrialSpec("queues", streams, 5_000_000, watch_queues=True, excess_limit_ppm=60, **more)
+    read: list[tuple[range, ...]] = []
+
+    def record(cells: tuple[range, ...]) -> int:
+        read.append(cells)
+        return len(read)
+
+    sending: Any = SimpleNamespace(
+        tester=TESTER,
+        plan=PLAN,
+        duration_ns=5_000_000,
+        lead_ns=9000,
+        read=record,
+    )
+    part = QueueWatching(cast("Trial", SimpleNamespace(spec=spec, tester=TESTER, plan=PLAN)))
+    part.started(sending)
+    due_ns: list[int | Fraction] = []
+    while part.due_ns is not None:
+        due_ns.append(part.due_ns)
+        part.act(sending)
+    return part, spec, due_ns, read
+
+
+REST = cast("Reading", SimpleNamespace(records="rest"))
+FLOWS = cast("FlowArrays", None)
+
+
+def test_each_piece_is_read_at_times_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first 2 ms are read each 250 us, the 2.96 ms in which both classes send each 370 us, and the rest is not."""
+    streams = tuple(replace(one, traffic_class=one.name) for one in (stream(1, 0, 5000), stream(2, 2_000_000, 2960)))
+    asked: dict[str, Any] = {}
+
+    def judged(*arguments: object, **settings: object) -> list[ClassQueues]:
+        asked.update(settings, arguments=arguments)
+        return [ClassQueues("1", STEADY, 0, 0), ClassQueues("2", FILLING, 0, 0)]
+
+    monkeypatch.setattr(queues, "class_queues", judged)
+    part, spec, due_ns, read = reading_of(streams, monkeypatch)
+    steps = [250_000 * number for number in range(1, 8)], [2_000_000 + 370_000 * number for number in range(1, 8)]
+    assert due_ns == [9000 + time_ns for some in steps for time_ns in some]
+    assert read == [(range(2), range(7, 8))] * 14
+    result = not_measured(spec, Verdict.MEASURED, "")
+    found = part.add(result, REST, FLOWS)
+    assert found.queues == FILLING and [each.traffic_class for each in found.class_queues] == ["1", "2"]
+    of_plan, of_streams, pieces, readings, last = asked.pop("arguments")
+    assert (of_plan, of_streams, last) == (PLAN, streams, "rest")
+    assert [readings.get(piece) for piece in pieces] == [
+        Readings((0, 1, 7), tuple(range(1, 8))),  # type: ignore[arg-type]
+        Readings((0, 1, 7), tuple(range(8, 15))),  # type: ignore[arg-type]
+        None,
+    ]
+    assert asked == {"duration_ns": 5_000_000, "tick_ps": 500, "limit": 60e-6}
+    aborted = replace(result, status=Verdict.ABORT)
+    assert part.add(aborted, REST, FLOWS) is aborted
+
+
+@pytest.mark.parametrize(
+    ("trend", "latency", "error_ns", "growth_ns"),
+    [
+        # The error of two frames that are 100 ns apart is more than that of windows.
+        (STEADY, LatencyStats(2, 0.0, 100.0, 100.0), 3, 7),
+        (STEADY, LatencyStats(10**6, 0.0, 100.0, 10**8), 50, 7),
+        (STEADY, None, 3, 7),
+        (FILLING, LatencyStats(10**6, 0.0, 100.0, 10**8), 50, 0),
+        (None, None, 3, 7),
+    ],
+)
+def test_a_trial_without_classes_is_one_piece(
+    trend: QueueTrend | None,
+    latency: LatencyStats | None,
+    error_ns: float,
+    growth_ns: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """5 ms are 10^7 ticks of 500 ps, read each 625 us."""
+    asked: dict[str, Any] = {}
+
+    def judged(*arguments: object, **settings: object) -> QueueTrend | None:
+        asked.update(settings, arguments=arguments)
+        return trend
+
+    monkeypatch.setattr(queues, "queue_trend", judged)
+    monkeypatch.setattr(queues, "latency_course", lambda *_: LatencyCourse(50.0, 7.0))
+    part, spec, due_ns, _ = reading_of((stream(1, 0, 5000),), monkeypatch)
+    assert due_ns == [9000 + 625_000 * number for number in range(1, 8)]
+    result = replace(not_measured(spec, Verdict.MEASURED, ""), latency=latency, latency_error_ns=3.0)
+    found = part.add(result, REST, FLOWS)
+    assert (found.queues, found.latency_error_ns, found.latency_growth_ns) == (trend, error_ns, growth_ns)
+    whole = Readings((0, 1, 2, 3, 4, 7), tuple(range(1, 8)))  # type: ignore[arg-type]
+    assert asked == {"arguments": (PLAN, whole, "rest"), "duration_ticks": 10**7, "tick_ps": 500, "limit": 60e-6}
+
+
+def test_nothing_is_read_around_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reading_of((stream(1, 0, 5000),), monkeypatch, interruption=Interruption(1, 1))[2] == []
+
+
+def test_sizes_in_turn_of_all_streams_come_again_after_a_common_time() -> None:
+    """Two of 3 M frames/s after 2/3 us and three of 1 M after 3 us: after 6 us; even streams at any time."""
+    even = stream(1, 0, 5000)
+    two = replace(even, rate_fps=Fraction(3 * 10**6), sizes_in_turn_bytes=(64, 128))
+    three = replace(even, sizes_in_turn_bytes=(64, 128, 256))
+    assert [_shape_ns(some) for some in ((even,), (even, three), (two, three))] == [None, 3000, 6000]

@@ -140,3 +140,11 @@ def test_ranges_that_take_too_long_in_turns_become_as_many_as_are_read_at_once(t
 def test_a_range_is_not_longer_than_there_is_time_for() -> None:
     watch = queue_watch(plan_of([(1, 2, 0), (1, 3, 1)], (1, 1, [(10**6, 1)])), 8 * 2400, 1000, 100, 2)
     assert watch is not None and watch.cells == (range(1), range(1, 2))
+
+
+def test_a_window_has_whole_periods_of_a_shape() -> None:
+    """Of 2,400 ns, two times 1,000; a shape that is longer than a window is in none."""
+    plan = plan_of([(1, 2, 0), (1, 3, 1)], (1, 1, [(10**6, 1)]))
+    watch = queue_watch(plan, 8 * 2400, 1000, 100, 1, Fraction(1000))
+    assert watch is not None and watch.step_ns == 2000
+    assert queue_watch(plan, 8 * 2400, 1000, 100, 1, Fraction(2401)) is None

@@ -22,7 +22,7 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import FinishedRun, run
 from p4mesh.topology import Topology
-from p4mesh.traffic.imix import SIMPLE_IMIX, MixedSize
+from p4mesh.traffic.imix import SIMPLE_IMIX, MixedSize, MixPart, mix_of
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.verdict import Verdict
 
@@ -200,3 +200,10 @@ def test_a_mix_is_a_number_but_no_frame_size() -> None:
     assert mix != 160 and mix == MixedSize("ac") and len({mix, 160}) == 2
     assert pickle.loads(pickle.dumps(mix)) == mix
     assert MixedSize("imix").parts == SIMPLE_IMIX and MixedSize("imix") * 12 == 12 * MEAN
+
+
+def test_a_mix_has_the_shares_of_its_name_or_of_its_letters() -> None:
+    assert [part.weight for part in mix_of("ipsec_imix")] == [5867, 200, 2366, 1567], "hundredths of a percent"
+    assert mix_of("aad2b") == (MixPart(64, 2), MixPart(128, 1), MixPart(512, 2))
+    mix = MixedSize("ab")
+    assert (mix == MixedSize("ab"), mix == MixedSize("aabb"), mix == Fraction(96)) == (True, False, False)

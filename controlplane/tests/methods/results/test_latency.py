@@ -48,6 +48,7 @@ from p4mesh.methods.results.latency_cells import (
     Circumstances,
     Jitter,
     LatencyCells,
+    _without_ns,
     latency_cells,
     variation_cells,
 )
@@ -294,6 +295,7 @@ def test_errors_of_latencies_add_what_stamps_and_late_departures_may_be() -> Non
     # Without 1 % of the frames the median is between the quantiles 49.5 and 50.5 %, that is between 1 us and p99;
     # p99 between 98.01 and 99.01 %: between the median and p99.9.
     assert median_error_ns(burst_share=0.01) == 1000 + 308
+    assert median_error_ns(burst_share=0.98) == 1000 + 308, "between those of 1 and of 99 %"
     assert replace(circumstances, burst_share=0.01).percentile_error_ns(summary, 99.0) == 1500 + 308
     assert median_error_ns(average_error_ns=None) is None
     assert circumstances.percentile_error_ns(replace(summary, overflow_count=1), 50.0) is None
@@ -814,3 +816,21 @@ def test_frames_beyond_the_time_stamps_are_counted_once_for_a_size() -> None:
 def test_the_note_says_whether_wires_are_subtracted() -> None:
     assert "yes: the wire of the calibration is subtracted" in latency_note(bed(calibration=wires(1.0, 1.0)))
     assert "nothing is subtracted. Jitter" in latency_note(bed())
+
+
+@pytest.mark.parametrize(
+    ("share", "average_ns", "error_ns"),
+    [
+        # A quarter of the frames has 1 to 5 us: they are off from the others by 4/3 of what they are off from all.
+        (Fraction(1, 4), 3500, Fraction(2500, 3)),
+        (Fraction(1, 4), 2500, Fraction(2500, 3)),
+        # By no more than all of the range.
+        (Fraction(1, 4), 1000, 1000),
+        (Fraction(1), 2000, 4000),
+        (Fraction(0), 2000, 0),
+    ],
+)
+def test_an_average_without_some_frames_is_off_by_their_share(
+    share: Fraction, average_ns: int, error_ns: Fraction
+) -> None:
+    assert _without_ns(share, Fraction(1000), Fraction(average_ns), Fraction(5000)) == error_ns

@@ -23,7 +23,7 @@ from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.latency_rows import NotReached
-from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc2544.throughput import Throughput, deviations
 from p4mesh.methods.rfc9004.back_to_back import BackToBack
 from p4mesh.methods.rfc9004.buffer_times import (
     Between,
@@ -236,6 +236,19 @@ def test_tests_of_a_suite_say_in_the_same_words_that_trials_are_short() -> None:
     assert searched.deviations[1:] == (f"{words}{low}.",)
     _, timed = run(Throughput(), FakeMeasurer(wire), 64, "duration_ms=100")
     assert timed.deviations[1:] == (f"{words}.",), "all trials are as long as was asked for"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ((), "Results are tried again only at loads so low that fewer frames were sent"),
+        (("search_method=mlr",), "Results are not confirmed by a longer trial"),
+        (("duration_ms=60000",), "Results are not confirmed by a longer trial"),
+    ],
+)
+def test_results_that_are_not_confirmed_say_so(settings: tuple[str, ...], said: str) -> None:
+    parameters = resolve(Throughput.name, Throughput.parameters, ("confirm_factor=1", *settings))
+    assert deviations(parameters, (64,), 10**9)[-1].startswith(said)
 
 
 def test_latency_as_the_rfc_wants_it_departs_from_nothing() -> None:

@@ -28,6 +28,7 @@ from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
 from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
+from p4mesh.methods.rfc2889.address_trial import age_s
 from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES, floors, spread
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
@@ -621,6 +622,7 @@ HUNDRED_AT_30 = Iteration(
 )
 FLOODED = {"verdict": Verdict.FAIL, "held_addresses": 40, "monitor_flood_frames": 60}
 NONE = {"verdict": Verdict.FAIL, "held_addresses": 0}
+NINETY, OTHER_RATE = {"addresses": 90, "held_addresses": 90}, {"learning_rate_fps": 40.0}
 LOSING = {"verdict": Verdict.FAIL, "lost_frames": 7, "addresses": 200}
 NOWHERE: dict[str, Any] = {"verdict": Verdict.FAIL, "held_addresses": 0, "learning_rx_frames": 0}
 
@@ -638,11 +640,29 @@ NOWHERE: dict[str, Any] = {"verdict": Verdict.FAIL, "held_addresses": 0, "learni
         ),
         ([{"addresses": 50, "held_addresses": 50}, FLOODED], []),
         ([{"verdict": Verdict.FAIL, "held_addresses": 99}], []),
+        (
+            [{}, {"verdict": Verdict.FAIL, "held_addresses": 99}],
+            ["100 addresses at 30 frames/s passed and failed: the"],
+        ),
+        # None of them is older than the others were.
+        (
+            [NINETY, {**NINETY, **FLOODED}],
+            ["90 addresses at 30 .* passed and", "40 of 90 .*, and 90 of 90: the device k"],
+        ),
         # One that held some before, and two that held none.
         (
             [{}, {**NONE, "addresses": 80}, {**NONE, "addresses": 70}],
             ["0 of 70 addresses were held, and 100 of 100: the device k"],
         ),
+        # Those of another rate, or of more addresses, do not say what it should have held.
+        ([OTHER_RATE, {**FLOODED, "held_addresses": 10}, NINETY], ["10 of 100 addresses were held, and 90 of 90"]),
+        ([OTHER_RATE, {**FLOODED, "held_addresses": 10}], []),
+        ([NONE, {"addresses": 200, "held_addresses": 200}], []),
+        ([{"addresses": 200, "held_addresses": 150}, FLOODED], []),
+        # Less than half, but for those that were lost.
+        ([NINETY, FLOODED], ["40 of 100 addresses were held, and 90 of 90: the device forgets"]),
+        ([NINETY, {**FLOODED, "held_addresses": 45}], []),
+        ([NINETY, {**FLOODED, "lost_frames": 30}], ["1 of 2 iterations failed in which frames were lost"]),
         # The least rate with its least number is the example.
         (
             [{**LOSING, "learning_rate_fps": 40.0}, LOSING, {**LOSING, "addresses": 300}, {"lost_frames": 1}],
@@ -662,10 +682,20 @@ def test_findings_of_iterations_by_hand(changes: list[dict[str, Any]], told: lis
 
 
 def findings_of(changes: Sequence[dict[str, Any]], *settings: str) -> list[str]:
+    """Findings of iterations in one search, behind another one that tells nothing."""
     rows = tuple(replace(HUNDRED_AT_30, **change) for change in changes)
-    unit = AddressUnit(frame_size_bytes=64, repetition=1, searches=(replace(searched(None, None), rows=rows),))
+    good, search = (replace(searched(None, None), rows=some) for some in ((HUNDRED_AT_30,), rows))
+    unit = AddressUnit(frame_size_bytes=64, repetition=1, searches=(good, search))
     test = find_test("rfc2889.address_caching")
     return list(all_findings([unit], rows, resolve(test.name, test.parameters, settings)))
+
+
+@pytest.mark.parametrize(("test_fps", "later_s"), [(25, 2), (50, 0), (100, 0)])
+def test_the_oldest_address_is_as_old_as_learning_silence_and_a_slower_test(test_fps: int, later_s: int) -> None:
+    """100 addresses at 50 frames/s take two seconds and a begin of the third; at 25 to the oldest two more."""
+    test = find_test("rfc2889.address_caching")
+    asked = (f"test_rate_fps={test_fps}", "settle_ms=1500", "learning_wait_ms=2000")
+    assert age_s(100, Fraction(50), resolve(test.name, test.parameters, asked)) == 3 + Fraction(7, 2) + later_s
 
 
 def test_addresses_are_old_when_learning_takes_as_long_as_they_are_kept() -> None:
