@@ -466,6 +466,9 @@ def test_a_summary_has_the_highest_load_without_loss_the_peak_and_the_full_load(
         ["frame_size_bytes", "load_pct", "port"],
         True,
     )
+    in_step = resolve(test.name, test.parameters, ("phases=in_step",))
+    loads, _ = test.assemble(make_bed(4), in_step, {unit: LoadRows(rows=several)}).tables
+    assert "loses up to 2.5 % more" in loads.note, "one trial of each load"
     broken = replace(rows[0], status=Verdict.ABORT)
     assert summary([broken]).endswith("output: ABORT")
 

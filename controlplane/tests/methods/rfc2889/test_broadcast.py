@@ -17,8 +17,10 @@ from p4mesh.errors import ParameterError
 from p4mesh.measurement.counts import LatencyStats, PortCounts
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.results.latency_cells import LatencyCells, LatencyTimes
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.broadcast import Broadcast, BroadcastUnit
+from p4mesh.methods.rfc2889.broadcast_latency import PortLatency, _low_high
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import TrialResult
@@ -258,3 +260,20 @@ def test_copies_that_are_lost_together_are_no_losses_by_themselves() -> None:
         rate = abs(row["forwarding_fps"] - 7 * 0.98 * float(max_rate_fps(64, 10**9))) <= row["forwarding_error_fps"]
         covered += rate and abs(row["loss_pct"] - 2) <= row["loss_error_pct"]
     assert covered >= 11
+
+
+def test_a_port_without_samples_has_no_part_in_the_mean_of_a_device() -> None:
+    """Ten frames of 2 us and twenty of 5 us."""
+    ports = [
+        PortLatency(
+            frame_size_bytes=64,
+            mode="stream",
+            load_pct=None,
+            rate_fps=None,
+            port=port,
+            latency=LatencyCells(definition="LIFO", times=LatencyTimes(avg_us=average_us), samples=samples),
+        )
+        for port, average_us, samples in ((2, 2.0, 10), (3, None, None), (4, 5.0, 20))
+    ]
+    found = _low_high("all", ports)
+    assert [found[key] for key in ("avg_us_mean", "samples", "ports", "avg_us_low", "avg_us_high")] == [4, 30, 3, 2, 5]
