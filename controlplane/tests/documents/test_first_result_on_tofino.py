@@ -1,8 +1,8 @@
 """docs/TOFINO.md, "From a switch to a first result": its files and its commands, in their order, on a fake bf_switchd.
 
 Method: everything is read from the page. The address is that of the fake, and trials have 30 frames a port, because
-the fake counts each frame in Python, and each switch measures one of the sizes; loads and all other settings are those
-of the page.
+the fake counts each frame in Python; each switch measures one of the sizes, and one of them all that the page says of
+its first run. Loads and all other settings are those of the page.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def test_an_owner_gets_from_the_topology_of_the_page_to_a_result(
         assert f"not set up: device port {one}, {two}, {three}, {four}" in found and "target tofino: ready" in found
         assert "8 wires, 8 of them new" in shown(calibrate)
         cabled[0] = switch(devices=dict(enumerate(across, 1)))
-        assert re.findall(r"^ +(\d+) +MEASURED +([\d.]+) ", shown(first + short), re.M) == [("1518", "40.0000")]
+        if name == "wedge":
+            assert re.findall(r"^ +(\d+) +MEASURED +([\d.]+) ", shown(first + short), re.M) == [("1518", "40.0000")]
         found = shown([*second, *short, "--sizes", only])
         assert chip.faults == []
     best = re.findall(r"^ +(\d+) +MEASURED +([\d.]+) ", found, re.M)

@@ -129,26 +129,28 @@ def test_every_one_of_ten_thousand_trials_is_reached_without_reading_them_all(tm
         assert page.memory_kb() - before_kb < size_kb / 4
 
 
-def test_the_rest_of_a_run_can_be_read_beside_a_trial_that_is_damaged(tmp_path: Path, root: Path) -> None:
-    shutil.copytree(root / "second", tmp_path / "one")
+def test_the_rest_of_a_run_can_be_read_beside_a_trial_that_is_damaged(page: LivePage, root: Path) -> None:
+    one = root / "folder" / "one"
+    shutil.copytree(root / "second", one)
     good, *rest = (root / "second" / "trials.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "one" / "trials.jsonl").write_text(good + "{\n" + "".join(rest[1:]))
-    with serving(tmp_path) as page:
-        assert [row["number"] for row in page.trials("one", most=1)["rows"]] == [1]
-        key = page.runs()["one"]["key"]
-        refused = page.get(f"/runs/{key}/trials?first=0&most=2")
-        assert refused.status == 400 and "trials.jsonl: line 2: damaged" in refused.text
-        assert page.get(f"/runs/{key}/trials?first=-1&most=2").status == 400
+    (one / "trials.jsonl").write_text(good + "{\n" + "".join(rest[1:]))
+    until(lambda: "folder/one" in page.runs())
+    assert [row["number"] for row in page.trials("folder/one", most=1)["rows"]] == [1]
+    key = page.runs()["folder/one"]["key"]
+    refused = page.get(f"/runs/{key}/trials?first=0&most=2")
+    assert refused.status == 400 and "trials.jsonl: line 2: damaged" in refused.text
+    assert page.get(f"/runs/{key}/trials?first=-1&most=2").status == 400
 
 
-def test_a_trial_that_fails_without_a_loss_says_why(tmp_path: Path) -> None:
+def test_a_trial_that_fails_without_a_loss_says_why(page: LivePage, root: Path) -> None:
     options = RunOptions(
-        "rfc2544.throughput", TOPOLOGIES / "wrs-18x1g.yaml", "512", ("scaled_frames=200",), tmp_path / "run",
+        "rfc2544.throughput", TOPOLOGIES / "wrs-18x1g.yaml", "512", ("scaled_frames=200",), root / "folder" / "run",
         ports="1-2", jobs=1,
     )  # fmt: skip
     run(options)
-    with serving(tmp_path) as page:
-        failed = [row for row in page.trials("run")["rows"] if row["verdict"] == "FAIL" and not row["lost_frames"]]
+    until(lambda: "folder/run" in page.runs())
+    shown = page.trials("folder/run")["rows"]
+    failed = [row for row in shown if row["verdict"] == "FAIL" and not row["lost_frames"]]
     assert failed and all(re.fullmatch(r"a queue fills by [\d,.]+ ppm", row["reason"]) for row in failed)
 
 
@@ -399,8 +401,8 @@ def test_runs_of_one_moment_have_places_of_their_own(tmp_path: Path) -> None:
         key = {"authorization": f"Bearer {TOKEN}"}
         bed = {"test": "rfc2544.frame_loss", "topology": "back-to-back.yaml", "sizes": "64"}
         wanted = {**bed, "settings": ["scaled_frames=50"]}
-        names = {json.loads(page.post("/control/start", wanted, **key).body)["name"] for _ in range(3)}
-        assert len(names) == 3
+        names = {json.loads(page.post("/control/start", wanted, **key).body)["name"] for _ in range(2)}
+        assert len(names) == 2
         until(lambda: all(page.runs().get(name, {}).get("state") == "finished" for name in names))
 
 

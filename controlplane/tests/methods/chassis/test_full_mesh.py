@@ -137,7 +137,7 @@ def test_slots_limit_short_frames_and_loads_above_are_not_applicable() -> None:
 
 def test_rates_and_loss_of_the_shipped_profile_are_those_of_a_long_trial_within_their_errors() -> None:
     """Closed form: the slots of 32 ports; what its limit lets pass above them, a long trial loses."""
-    search = ("search_min_pct=69", "search_initial_pct=70", "search_max_pct=71")
+    search = ("search_min_pct=69", "search_initial_pct=70", "search_max_pct=71", "search_resolution_pct=0.3")
     settings = (ETHERNET, "scaled_frames=6000", "sustained_ppm=5000", *search)
     outcome = run_on_sim(find_test("chassis.full_mesh"), shipped("nexus9508-32x100g"), (64,), *settings)[1]
     (found,), (shown,) = rows(outcome, "mesh_throughput"), rows(outcome, "rate_and_latency")
