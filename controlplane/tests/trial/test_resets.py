@@ -9,12 +9,13 @@ from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.measurement.counts import FlowCounts, PortCounts
+from p4mesh.measurement.counts import FlowCounts, PortCounts, QueueTrend, Trend
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.extensions.resets import neighbours, relabelled_result
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.traffic.patterns import Multicast
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
@@ -123,3 +124,21 @@ def test_a_flooded_port_that_does_not_take_part_keeps_its_number() -> None:
     spec = specs("rfc2544.frame_loss", bed=make_bed(2))[0]
     result = relabelled_result(Notes().measure(spec), {1: 2, 2: 1})
     assert [(port.port, port.flooded_frames) for port in result.ports] == [(1, 2), (2, 1), (3, 3), (4, 4)]
+
+
+def test_groups_are_joined_in_exchanged_roles() -> None:
+    """Of four ports the first sends and the others join; the second sends to 1, 4 and 3 in the next trial."""
+    settings = ("reset_between=swap_roles", "search_try_max_first=false", "scaled_frames=10", "querier_port=3")
+    own, exchanged = specs("rfc3918.aggregated", *settings)[:2]
+    for spec, source, members, querier in ((own, 1, (2, 3, 4), 3), (exchanged, 2, (1, 4, 3), 4)):
+        (stream,), joined = spec.streams, spec.memberships
+        assert isinstance(stream.pattern, Multicast) and joined is not None
+        assert (stream.tx_ports, stream.rx_ports, joined.querier_port) == ((source,), members, querier)
+        assert {part.receivers for part in (*stream.pattern.groups, *joined.groups)} == {members}
+        stream.pattern.check(stream)
+
+
+def test_queues_are_told_of_the_roles_that_their_ports_had() -> None:
+    result = replace(Notes().measure(specs("rfc2544.frame_loss")[0]), queues=QueueTrend(Trend.FILLING, rx_ports=(2, 3)))
+    queues = relabelled_result(result, {1: 2, 2: 1, 3: 4, 4: 3}).queues
+    assert queues is not None and queues.rx_ports == (1, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit
@@ -13,10 +14,13 @@ from p4mesh.methods.composition import Case, Extension, Run
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, command, decimal, with_defaults
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.memberships import Memberships
+from p4mesh.traffic.patterns import Multicast
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Hook, Reset, ResetAction, TrialSpec
 
 SWAP_ROLES = "swap_roles"
+Groups = TypeVar("Groups", Multicast, Memberships)
 _SECTION = "RFC 2544 23"
 _MINUTES_S = ("0", "3600")
 
@@ -154,12 +158,23 @@ class _ResettingSession:
 def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:
     """The trial with every port in the role of its partner."""
     streams = tuple(
-        replace(stream, tx_ports=_all(stream.tx_ports, partner), rx_ports=_all(stream.rx_ports, partner))
+        replace(
+            stream,
+            tx_ports=_all(stream.tx_ports, partner),
+            rx_ports=_all(stream.rx_ports, partner),
+            pattern=_received(stream.pattern, partner) if isinstance(stream.pattern, Multicast) else stream.pattern,
+        )
         for stream in spec.streams
     )
+    joined = spec.memberships
+    if joined is not None:
+        change = joined.change and replace(joined.change, ports=_all(joined.change.ports, partner))
+        querier = partner.get(joined.querier_port, 0)
+        joined = replace(_received(joined, partner), change=change, querier_port=querier)
     return replace(
         spec,
         streams=streams,
+        memberships=joined,
         learning=replace(
             spec.learning,
             ports=_all(spec.learning.ports, partner),
@@ -183,14 +198,23 @@ def relabelled_result(result: TrialResult, partner: Mapping[int, int]) -> TrialR
         return None if port is None else of(port)
 
     ports = (replace(port, port=of(port.port)) for port in result.ports)
+    queues = result.queues and replace(result.queues, rx_ports=tuple(of(port) for port in result.queues.rx_ports))
     return replace(
         result,
+        queues=queues,
         ports=tuple(sorted(ports, key=lambda port: port.port)),
         flows=tuple(replace(flow, tx_port=of(flow.tx_port), rx_port=of(flow.rx_port)) for flow in result.flows),
         histograms=tuple(
             replace(item, tx_port=of_any(item.tx_port), rx_port=of_any(item.rx_port)) for item in result.histograms
         ),
         outages=tuple(replace(item, tx_port=of(item.tx_port), rx_port=of(item.rx_port)) for item in result.outages),
+    )
+
+
+def _received(groups: Groups, partner: Mapping[int, int]) -> Groups:
+    """Groups whose receivers are the partners of theirs."""
+    return replace(
+        groups, groups=tuple(replace(part, receivers=_all(part.receivers, partner)) for part in groups.groups)
     )
 
 
