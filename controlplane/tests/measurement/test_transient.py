@@ -7,12 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from p4mesh.measurement.counts import PortCounts, Transient
-from p4mesh.measurement.transient import PortReading, _damaged, _late_frames, _Windows, _windows, transient
+from p4mesh.measurement.counts import FlowCounts, PortCounts, Transient
+from p4mesh.measurement.flow_arrays import FlowArrays
+from p4mesh.measurement.transient import UNKNOWN, PortReading, _damaged, _late_frames, _Windows, _windows, transient
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.records import ALL_ONES
+from p4mesh.traffic.arrivals import Poisson
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.parts import transients
+from p4mesh.trial.parts.base import Trial
+from p4mesh.trial.parts.transients import FindingTransients, _aparts_ns, _ways_ns, burst_ns
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.results import not_measured
+from p4mesh.trial.spec import TrialSpec
+from p4mesh.verdict import Verdict
 
 DURATION_NS = 8_000_000
 SENT = 1000
@@ -289,3 +305,127 @@ def test_a_window_is_unsure_at_both_of_its_ends(takes: int, expected: tuple[int,
 def test_where_all_frames_were_late_so_are_those_behind_the_last_reading() -> None:
     """50 frames that take 50 times as long as the trial: 50 of 50.5 parts are late."""
     assert _late_frames(PortCounts(1, rx_frames=50, late_frames=50), 50, 0.5) == round(50 * 50 / 50.5)
+
+
+def stream(name: str, begin_ns: int = 0, frames: int = 1000, **more: Any) -> Stream:
+    """A frame each microsecond."""
+    starts_ns = (begin_ns,) if begin_ns else ()
+    return Stream(name, 64, Fraction(10**6), frames, Pairs(), (1,), (9,), start_offset_ns=starts_ns, **more)
+
+
+def test_streams_are_apart_by_the_begin_of_one_or_the_end_of_another() -> None:
+    """Both send for 1 ms; a port that has sent its last frame waits a microsecond less."""
+    assert _aparts_ns([stream("a"), stream("b", 200_000)]) == {"a": 199_000, "b": 200_000}
+    assert _aparts_ns([stream("a", 5000), stream("b", 5000)]) == {"a": 0, "b": 0}
+    assert _aparts_ns([stream("a", frames=1101), stream("b")]) == {"a": 0, "b": 100_000}
+    bursts = stream("a", burst=Burst(4)), stream("b"), stream("c", sizes_in_turn_bytes=(64, 128, 256))
+    assert [burst_ns(one) for one in bursts] == [4000, 0, 3000]
+
+
+def part_of(
+    *streams: Stream, duration_ns: int, real_time: bool = False
+) -> tuple[FindingTransients, list[int | Fraction], list[PortReading]]:
+    """A part whose trial has sent, 9 us later on the clock, a frame each microsecond; the times of its readings."""
+    target = SimpleNamespace(capabilities=SimpleNamespace(real_time=real_time, software_devices=False))
+    counts = iter(range(10**6))
+
+    def reason_counts() -> dict[tuple[int, str], int]:
+        number = next(counts)
+        return {(9, "expected"): number, (9, "misdirected"): 99, (1, "transmitted"): 2 * number, (2, "transmitted"): 5}
+
+    tester = SimpleNamespace(tick_ps=500, target=target, reason_counts=reason_counts)
+    clock = SimpleNamespace(burst_slots=1, frame_interval_ticks=2000)
+    planned = SimpleNamespace(streams=[SimpleNamespace(clock=clock, transmitters=[SimpleNamespace(positions=1)])])
+    spec = TrialSpec("transients", streams, duration_ns, watch_losses=True)
+    part = FindingTransients(cast("Trial", SimpleNamespace(spec=spec, tester=tester)))
+    sending: Any = SimpleNamespace(tester=tester, plan=planned, duration_ns=duration_ns, lead_ns=9000, now_ns=0)
+    part.started(sending)
+    due_ns: list[int | Fraction] = []
+    while part.due_ns is not None:
+        due_ns.append(part.due_ns - 9000)
+        sending.now_ns = part.due_ns
+        part.act(sending)
+    return part, due_ns, part._readings
+
+
+def test_ports_are_read_at_the_ends_of_windows_of_whole_cycles_and_bursts() -> None:
+    """An eighth of 8.004 ms has 1,000 frames of a microsecond; with bursts of 3 in one of two streams 333 of these."""
+    _, due_ns, readings = part_of(stream("a"), duration_ns=8_004_000)
+    assert due_ns == [1_000_000 * number for number in range(1, 8)]
+    assert readings[:2] == [PortReading(1_000_000, None, {9: 0}), PortReading(2_000_000, None, {9: 1})]
+    some = stream("a", frames=8004), stream("b", frames=8004, burst=Burst(3))
+    assert part_of(*some, duration_ns=8_004_000)[1] == [999_000 * number for number in range(1, 8)]
+    brief = stream("a", frames=4995), stream("b", frames=4995, burst=Burst(3))
+    assert part_of(*brief, duration_ns=8_004_000)[1] == [], "less than five windows before the last frame has left"
+    least = stream("a", frames=5000), stream("b", frames=5000, burst=Burst(3))
+    assert part_of(*least, duration_ns=8_004_000)[1] == [999_000 * number for number in range(1, 6)]
+    assert part_of(stream("a"), stream("b", burst=Burst(2000)), duration_ns=8_004_000)[1] == [], "too long a burst"
+    # Bursts of all streams are in step with their cycles, sizes in turn are not.
+    assert part_of(*(stream(name, frames=8004, burst=Burst(3)) for name in "ab"), duration_ns=8_004_000)[1] == due_ns
+    sizes = stream("a", frames=8004, sizes_in_turn_bytes=(64, 128, 256))
+    assert part_of(sizes, duration_ns=8_004_000)[1] == [999_000 * number for number in range(1, 8)]
+    _, _, readings = part_of(stream("a"), duration_ns=8_004_000, real_time=True)
+    assert readings[1] == PortReading(2_000_000, (2 * 2 + 5, 2 * 3 + 5), {9: 3})
+
+
+def test_a_transient_is_looked_for_where_frames_were_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stream b begins 100 us, or 1.25 % of its time, later; it has a third of the frames at port 9."""
+    monkeypatch.setattr(transients, "transient", lambda *given, **more: asked.append((given, more)))
+    monkeypatch.setattr(transients, "_ways_ns", lambda *_: {9: 700.0})
+    asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    part, _, readings = part_of(stream("a", frames=8000), stream("b", 100_000, 8000), duration_ns=8_000_000)
+    lost = FlowCounts("a", 1, 9, 8000, 6000), FlowCounts("b", 1, 9, 8000, 3000)
+    spec = TrialSpec("transients", (), 8_000_000)
+    ports = (PortCounts(9, rx_frames=9000),)
+    result = replace(not_measured(spec, Verdict.MEASURED, ""), flows=lost, ports=ports, lost_frames=7000)
+    nothing: Any = None
+
+    def added(one: TrialResult, to: FindingTransients = part) -> TrialResult:
+        return to.add(one, nothing, nothing)
+
+    assert added(result) is result
+    (((given_readings, given_ports, ways_ns, sending_ns, lost_share), more),) = asked
+    assert (given_readings, given_ports, ways_ns) == (readings, ports, {9: 700.0})
+    assert (sending_ns, lost_share) == (8_000_000, 7000 / 16_000)
+    of_b = 99_000 / 8e6 * 2 / 3 + 100_000 / 8e6 / 3
+    assert more == {"uneven": {9: pytest.approx(of_b)}, "varies": False}
+    whole = replace(result, flows=tuple(replace(flow, rx_frames=8000) for flow in lost), lost_frames=0)
+    for other in (whole, replace(result, status=Verdict.INVALID)):
+        assert added(other) is other and len(asked) == 1
+    queued = replace(whole, ports=(PortCounts(9, rx_frames=9000, queued_frames=1),))
+    assert added(queued) is queued and len(asked) == 2
+    # Without counts of flows a port may have those of the stream that is most apart.
+    by_port = replace(result, flows=(), expected_rx_frames=14_000)
+    added(by_port)
+    assert (asked[2][0][4], asked[2][1]["uneven"]) == (0.5, {9: 100_000 / 8e6})
+    unsent = replace(by_port, expected_rx_frames=0, lost_frames=0)
+    assert added(unsent) is unsent
+    # A burst that is on its way is no more apart than that; on the clock of the wall nobody knows its way.
+    for real_time, apart_ns in ((False, 700), (True, 4000)):
+        bursts = (stream(name, frames=8000, burst=Burst(4)) for name in "ab")
+        added(result, part_of(*bursts, duration_ns=8_000_000, real_time=real_time)[0])
+        assert asked[-1][1]["uneven"] == {9: pytest.approx(apart_ns / 8e6)}
+    by_chance = (stream(name, frames=8000, arrivals=Poisson()) for name in "ab")
+    added(result, part_of(*by_chance, duration_ns=8_000_000)[0])
+    assert asked[-1][1]["varies"] is True
+    unread, due_ns, _ = part_of(stream("a", frames=4995), stream("b", burst=Burst(3)), duration_ns=8_004_000)
+    assert due_ns == [] and added(result, unread).transient == UNKNOWN and added(queued, unread) is queued
+    apart, due_ns, _ = part_of(stream("a", frames=8000), stream("b", 2_000_000, 8000), duration_ns=8_000_000)
+    assert due_ns and added(result, apart).transient == UNKNOWN, "by more than a window of 1 ms"
+    over, others = Transient(1, over=True, frames=2), (PortCounts(9, rx_frames=1),)
+    monkeypatch.setattr(transients, "transient", lambda *given, **more: (over, others))
+    assert added(result) == replace(result, transient=over, ports=others)
+
+
+def test_the_way_to_a_port_is_the_smallest_latency_of_frames_that_it_was_to_get() -> None:
+    """Ticks of 500 ps. Time stamps of the frames at port 9 are off, those at port 8 came where none were expected."""
+    ticks = [70, 50, 90, ALL_ONES, 10, 20]
+    records = np.array([(ALL_ONES - least,) for least in ticks], dtype=[("latency_min_inverted", np.uint64)])
+    flows = SimpleNamespace(
+        expected=np.array([True, True, True, True, False, True]),
+        unique=np.array([5, 5, 5, 5, 5, 0]),
+        cells=np.arange(6),
+        rx_port=np.array([6, 6, 7, 9, 8, 7]),
+    )
+    found = _ways_ns(cast("Reading", SimpleNamespace(records=records)), cast("FlowArrays", flows), 500)
+    assert found == {6: 25, 7: 45, 9: 0}
