@@ -161,6 +161,8 @@ def test_a_queue_that_fills_by_copies_is_no_upper_bound_of_a_port(one_copy_of: i
     result, outcome = run(Watched(carry, one_copy_of), "confirm_factor=1")
     first, _, third, _ = result.ports
     assert (59.9 <= first.throughput_pct <= 60, 49.9 <= third.throughput_pct <= 50 < third.upper_pct) == (True, True)
+    lengths = [row.duration_ms for row in result.rows]
+    assert round(max(lengths) / min(lengths)) == (32 if fills_by_copies else 2), "until the queue may be full"
     told = [text for text in outcome.findings if "source port 1: from 60." in text and "than came twice" in text]
     assert (first.upper_pct is None, first.reason, len(told)) == (
         (True, AT_LEAST, 1) if fills_by_copies else (False, "", 0)
