@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from p4mesh.measurement.columns import Array
 from p4mesh.tester.plan import Plan, Transmitter
+from p4mesh.traffic.derived import chains_of
 from p4mesh.traffic.line_rate import PS_PER_S
 
 READ_ERROR_TICKS = 2
@@ -66,7 +67,7 @@ class Window:
     """Time for which the streams send, in ticks."""
 
     transmission: Fraction
-    """``count / rate`` of the stream that takes longest."""
+    """``count / rate`` of the stream, or of those one behind the other, that take longest."""
     starts: int
     """Time between the first departures of the first and of the last transmitter."""
 
@@ -82,14 +83,17 @@ class Window:
 
 def window(plan: Plan, records: Array, tick_ps: int) -> Window:
     """Time for which the streams were to send, and the distance of the starts of their ports."""
-    longest_s = max((Fraction(stream.frame_count) / stream.rate_fps for stream in plan.asked), default=Fraction(0))
+    chains = chains_of(plan.asked)
+    longest_s = max((sum(stream.frame_count / stream.rate_fps for stream in chain) for chain in chains), default=0)
+    heads = {chain[0].name for chain in chains}
     scheduled = [
         stream.clock.span_ticks(transmitter.frames) + stream.clock.slot_ticks
         for stream in plan.streams
         for transmitter in stream.transmitters
         if stream.clock.longer_by_ticks
     ]
-    ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
+    begun = [stream for stream in plan.streams if plan.asked[stream.origin].name in heads]
+    ids = [transmitter.id for stream in begun for transmitter in stream.transmitters]
     starts = records["first_departure"][[number for number in ids if records["departures"][number]]]
     return Window(
         max((longest_s * PS_PER_S / tick_ps, *scheduled)), int(starts.max()) - int(starts.min()) if len(starts) else 0

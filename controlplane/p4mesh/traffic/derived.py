@@ -138,6 +138,24 @@ def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:
     return tuple(streams)
 
 
+def chains_of(streams: Sequence[Stream]) -> list[list[Stream]]:
+    """Streams; those that send one behind the other, as parts of :func:`consecutive` do, are one chain."""
+    chains: list[list[Stream]] = []
+    last: dict[tuple[object, ...], list[Stream]] = {}
+    for stream in sorted(streams, key=_begin_ns):
+        place, frame_ns = (stream.tx_ports, stream.rx_ports, stream.rate_fps), NS_PER_S / stream.rate_fps
+        chain = last.get(place)
+        if chain is None or abs(_begin_ns(stream) - _begin_ns(chain[-1]) - chain[-1].frame_count * frame_ns) > frame_ns:
+            chain = last[place] = []
+            chains.append(chain)
+        chain.append(stream)
+    return chains
+
+
+def _begin_ns(stream: Stream) -> int:
+    return max(stream.start_offset_ns, default=0)
+
+
 def staggered(streams: Sequence[Stream], step_ns: int, within_ns: Fraction | None = None) -> tuple[Stream, ...]:
     """Lets each transmit port start ``step_ns`` after the one before it; multiples of ``within_ns`` are left out."""
     if not step_ns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
@@ -24,11 +25,17 @@ from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES
+from p4mesh.traffic.derived import chains_of
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 
 WINDOW = Window(transmission=Fraction(1000), starts=10)
 ALLOWED = 1000 + 10 + READ_ERROR_TICKS
 STAMPS = {1: (100, 1100), 2: (130, 1140), 3: (70, 2050), 4: (0, 0), 5: (5, 5), 6: (5, 6)}
 """First and last departure of transmitters; number 4 has sent nothing."""
+PAIR = Stream("one", 64, Fraction(10**7), 10, Pairs(), (1,), (2,))
+BEHIND = {"before": 0, "sampled": 1000, "other": 1101}
+"""Begins of streams, in ns. The last one is more than a frame later than the end of the first."""
 
 
 def records() -> np.ndarray[Any, Any]:
@@ -57,9 +64,10 @@ def planned(*streams: dict[int, int], interval: int = 100, burst: int = 0, longe
         for number, members in enumerate(streams)
     ]
     plain = {"start_offset_ns": (), "in_step": True, "frame_count": 10, "rate_fps": Fraction(10**7)} | asked
-    wanted = SimpleNamespace(pattern=SimpleNamespace(in_step=plain.pop("in_step")), **plain)
+    plain = {"pattern": SimpleNamespace(in_step=plain.pop("in_step")), "rx_ports": ()} | plain
+    wanted = [SimpleNamespace(name=name, tx_ports=tuple(members), **plain) for name, members in enumerate(streams)]
     names = dict.fromkeys(range(len(streams)), "")
-    return cast("Plan", SimpleNamespace(streams=of_stream, names=names, asked=[wanted] * len(streams)))
+    return cast("Plan", SimpleNamespace(streams=of_stream, names=names, asked=wanted))
 
 
 def test_arrivals_of_the_time_of_transmission_and_the_distance_of_starts_are_not_late() -> None:
@@ -121,6 +129,17 @@ def test_streams_send_for_their_count_over_their_rate_or_as_long_as_their_schedu
     assert window(planned({1: 2}, {3: 20}, longer_by=50), records(), 500) == Window(Fraction(2050), 30)
     assert window(planned({4: 9}), records(), 500).starts == 0
     assert window(planned(), records(), 500) == Window(Fraction(0), 0)
+
+
+def test_streams_one_behind_the_other_send_for_as_long_as_all_of_them() -> None:
+    """A warm-up of 1 us and what is sampled behind it take 2 us; the latter is no port that starts later."""
+    plan = planned({1: 9}, {3: 9})
+    before, sampled, other = (replace(PAIR, name=name, start_offset_ns=(begin,)) for name, begin in BEHIND.items())
+    plan = cast("Plan", SimpleNamespace(streams=plan.streams, asked=[before, sampled]))
+    assert window(plan, records(), 500) == Window(Fraction(4000), 0)
+    plan = cast("Plan", SimpleNamespace(streams=plan.streams, asked=[before, other]))
+    assert window(plan, records(), 500) == Window(Fraction(2000), 30)
+    assert chains_of([sampled, before, other]) == [[before, sampled], [other]]
 
 
 def looked_at(*cells: tuple[int, int, int]) -> np.ndarray[Any, Any]:

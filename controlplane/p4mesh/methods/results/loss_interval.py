@@ -84,7 +84,7 @@ def interval_cells(
     """The cells of INTERVAL_COLUMNS; so many of the lost frames may have come late."""
     low, _ = loss_interval(lost_frames - (doubtful_frames or 0), frames)
     _, high = loss_interval(lost_frames, frames)
-    bucket = bucket_ratio(lost_frames, frames, senders)
+    bucket = bucket_ratio(high * frames if lost_frames else 0, frames, senders)
     return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high, "bucket_loss_pct": 100 * bucket}
 
 
@@ -94,9 +94,12 @@ def frames_apart(lost_ratio: float) -> int:
     return ceil(log(unseen) / log(lost_ratio)) if lost_ratio > unseen else 1
 
 
-def bucket_ratio(lost_frames: float, frames: float, senders: int) -> float:
-    """The most that a longer trial loses, 0 to 1, if the device forgives each sender BUCKET_FRAMES."""
-    return min(1.0, (lost_frames + BUCKET_FRAMES * senders) / frames) if frames else 1.0
+def bucket_ratio(most_lost: float, frames: float, senders: int) -> float:
+    """The most that a longer trial loses, 0 to 1, if the device forgives each sender BUCKET_FRAMES.
+
+    Of the frames of this one, at most so many are lost: those that are, and the error of that.
+    """
+    return min(1.0, (most_lost + BUCKET_FRAMES * senders) / frames) if frames else 1.0
 
 
 def excluded_ratio(lost_frames: float, frames: float) -> float:

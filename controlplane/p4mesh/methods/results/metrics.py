@@ -85,8 +85,29 @@ def rate_error(result: TrialResult, rate: T, error: T) -> T:
 
 def held_share(result: TrialResult) -> float:
     """Most of the frames that a queue may have held, which a longer trial loses, 0 to 1; 0 where some were missed."""
+    return 0.0 if missed_frames(result) else _kept_share(result)
+
+
+def _kept_share(result: TrialResult) -> float:
+    """Most of the frames that stay in a queue as long as it fills, 0 to 1."""
     queues = result.queues
-    return 0.0 if queues is None or missed_frames(result) else held_of_excess(queues.excess_ppm + queues.error_ppm)
+    return 0.0 if queues is None else held_of_excess(queues.excess_ppm + queues.error_ppm)
+
+
+def trend_of(result: TrialResult) -> Trend | None:
+    """The trend of the queues; None where they were not watched, or a buffer or a bucket was full.
+
+    Lost frames alone say nothing: chance takes frames beside a queue that fills. One that is full holds more frames at
+    the end than may have stayed in it while it was watched.
+    """
+    trend = None if result.queues is None else result.queues.trend
+    if trend is not Trend.UNCLEAR or not result.lost_frames:
+        return trend
+    if early_frames(result):
+        return None
+    late, share = late_by_port(result), _kept_share(result)
+    is_full = any(late.get(port.port, 0) > share * port.rx_frames for port in result.ports)
+    return None if is_full else trend
 
 
 def held_of_excess(ppm: float) -> float:

@@ -8,7 +8,7 @@ from typing import Annotated, Protocol
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.metrics import is_settled
+from p4mesh.methods.results.metrics import is_settled, trend_of
 from p4mesh.methods.results.record import Record
 from p4mesh.quantities import number_text, ports_text, time_text
 from p4mesh.trial.result import TrialResult
@@ -63,7 +63,8 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
     if not is_settled(result):
         return QueueCells(queues=TRANSIENT, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     if trend.trend is not Trend.FILLING:
-        state = FRAMES_LOST if trend.trend is Trend.STEADY and result.lost_frames else trend.trend.value
+        is_lossy = bool(result.lost_frames) and trend_of(result) is not Trend.UNCLEAR
+        state = FRAMES_LOST if is_lossy else trend.trend.value
         return QueueCells(queues=state, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     return QueueCells(
         queues=trend.trend.value,
@@ -77,16 +78,17 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
 
 def queue_text(results: Sequence[TrialResult]) -> str | None:
     """The text beside a latency of some trials: the worst state of their queues."""
-    trends = [result.queues for result in results if result.queues is not None]
+    trends = set(map(trend_of, results))
     if not all(map(is_settled, results)):
         return TRANSIENT
+    if Trend.FILLING in trends:
+        filling = [each.queues for each in results if each.queues and each.queues.trend is Trend.FILLING]
+        return f"{Trend.FILLING.value}, {number_text(max(trend.excess_ppm for trend in filling), 4)} ppm"
+    if Trend.UNCLEAR in trends:
+        return Trend.UNCLEAR.value
     if any(result.lost_frames for result in results):
         return FRAMES_LOST
-    for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY):
-        found = [trend.excess_ppm for trend in trends if trend.trend is kind]
-        if found:
-            return f"{kind.value}, {number_text(max(found), 4)} ppm" if kind is Trend.FILLING else kind.value
-    return None
+    return Trend.STEADY.value if Trend.STEADY in trends else None
 
 
 class Watched(Protocol):

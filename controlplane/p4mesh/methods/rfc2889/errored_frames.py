@@ -224,8 +224,10 @@ def _row(
         rx[BAD_FCS], bad_fcs_handling = None, f"sent; receiving: {unsupported}"
     early = round(sum(map(_early_frames, results)))
     lost, _ = _valid_loss(results)
-    bucket_pct = 100 * bucket_ratio(lost, sent[VALID], len(results))
     loss_pct = float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None
+    error_pct = _loss_error_pct(results)
+    most_lost = lost + sent[VALID] * (error_pct or 0.0) / 100 if lost else 0
+    bucket_pct = 100 * bucket_ratio(most_lost, sent[VALID], len(results))
     settled = loss_pct is None or all(map(is_settled, results))
     return ErroredLoad(
         frame_size_bytes=sizes,
@@ -244,7 +246,7 @@ def _row(
         bad_fcs_tx_frames=tx[BAD_FCS],
         bad_fcs_rx_frames=rx[BAD_FCS],
         valid_loss_pct=loss_pct,
-        valid_loss_error_pct=_loss_error_pct(results) if settled else 100 - (loss_pct or 0),
+        valid_loss_error_pct=error_pct if settled else 100 - (loss_pct or 0),
         bucket_loss_pct=None if loss_pct is None else bucket_pct if settled else 100.0,
         early_frames=early or None,
         queues=None if settled else TRANSIENT,

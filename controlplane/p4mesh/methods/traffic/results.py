@@ -23,6 +23,7 @@ from p4mesh.methods.results.metrics import (
     is_settled,
     late_of_flows,
     missed_error_pct,
+    trend_of,
     uneven_frames,
 )
 from p4mesh.methods.results.queues import FRAMES_LOST, NOT_JUDGED, TRANSIENT
@@ -304,12 +305,8 @@ class _Rows:
         self._result = result
         self._bed = bed
         self._definition = definition
-        found = Circumstances.of([result], bed.stamps.resolution_ns)
-        # Losses by chance do not say that a queue is full: as long as latency grows, it is not.
-        fills = result.queues is not None and result.queues.trend is Trend.FILLING
         self._circumstances = replace(
-            found,
-            filling=found.filling or (fills and bool(result.class_queues)),
+            Circumstances.of([result], bed.stamps.resolution_ns),
             begun_share=_begun_share(result, streams),
             burst_share=max((each.burst_share for each in result.class_queues), default=0.0),
         )
@@ -525,7 +522,7 @@ def _queues(found: Sequence[Found], result: TrialResult) -> str:
         return TRANSIENT
     if trend is not None and _fills(found, result):
         return f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
-    if any(one.flow.lost_frames for one in found):
+    if any(one.flow.lost_frames for one in found) and trend_of(result) is not Trend.UNCLEAR:
         return FRAMES_LOST
     if trend is None:
         return NOT_JUDGED

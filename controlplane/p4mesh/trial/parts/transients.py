@@ -15,6 +15,7 @@ from p4mesh.measurement.transient import FEWEST_READINGS, UNKNOWN, PortReading, 
 from p4mesh.tester.reading import Reading, ReasonCounts
 from p4mesh.tester.records import ALL_ONES
 from p4mesh.traffic.arrivals import Profile, Recorded
+from p4mesh.traffic.derived import chains_of
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.parts.base import Part, Sending, Trial
@@ -132,19 +133,21 @@ def burst_ns(stream: Stream) -> Fraction:
 
 
 def _aparts_ns(streams: Sequence[Stream]) -> Mapping[str, Fraction]:
-    """Time by which each stream begins after the first one, or ends before the last one; it has whole frames."""
+    """Time by which each stream begins after the first one, or ends before the last one; it has whole frames.
+
+    A warm-up and what is sampled behind it are one stream in this.
+    """
     begins_ns = {stream.name: stream.start_offset_ns or (0,) for stream in streams}
     lasts_ns = {stream.name: stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams}
     first_ns = min(map(min, begins_ns.values()))
     last_ns = max(max(begins) + lasts_ns[name] for name, begins in begins_ns.items())
-    return {
-        stream.name: max(
-            Fraction(max(begins_ns[stream.name]) - first_ns),
-            last_ns - min(begins_ns[stream.name]) - lasts_ns[stream.name] - NS_PER_S / stream.rate_fps,
-            Fraction(0),
-        )
-        for stream in streams
-    }
+    found: dict[str, Fraction] = {}
+    for chain in chains_of(streams):
+        begin, end = chain[0].name, chain[-1].name
+        late_ns = Fraction(max(begins_ns[begin]) - first_ns)
+        early_ns = last_ns - min(begins_ns[end]) - lasts_ns[end] - NS_PER_S / chain[-1].rate_fps
+        found |= dict.fromkeys((stream.name for stream in chain), max(late_ns, early_ns, Fraction(0)))
+    return found
 
 
 def _sent(counts: ReasonCounts) -> int:

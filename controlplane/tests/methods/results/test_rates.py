@@ -17,6 +17,7 @@ from p4mesh import RunOptions, run
 from p4mesh.measurement.counts import FlowCounts, PortCounts, QueueTrend, Transient, Trend
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
+from p4mesh.methods.results.latency_cells import Circumstances
 from p4mesh.methods.results.metrics import (
     begun_share,
     early_frames,
@@ -316,9 +317,26 @@ def test_a_trial_that_ends_in_a_transient_tells_nothing_of_its_queues() -> None:
     assert queue_text([ended, SOME]) == "transient"
 
 
-def test_queues_that_do_not_grow_because_frames_are_lost_are_not_steady() -> None:
-    found = [queue_cells(replace(SOME, queues=trend, lost_frames=1)) for trend in (STEADY, UNCLEAR, FILLING)]
-    assert [cells and cells.queues for cells in found] == ["frames lost", "too short to tell", "filling"]
+@pytest.mark.parametrize(
+    ("queued", "early", "states"),
+    [
+        (0, 0, ("frames lost", "too short to tell", "filling")),
+        # Of 100,000 frames, 0.7 may have stayed in a queue meanwhile.
+        (1, 0, ("frames lost", "frames lost", "filling")),
+        # A bucket that is empty: what comes beyond its rate is lost.
+        (0, 5, ("frames lost", "frames lost", "filling")),
+    ],
+)
+def test_frames_that_are_lost_are_those_of_a_queue_only_where_it_holds_more_than_came_while_it_was_watched(
+    queued: int, early: int, states: tuple[str, str, str]
+) -> None:
+    port = PortCounts(2, rx_frames=100_000, late_frames=queued, queued_frames=queued)
+    lost = replace(SOME, lost_frames=1, ports=(port,), transient=Transient(0, over=True, frames=early))
+    results = [replace(lost, queues=trend) for trend in (STEADY, UNCLEAR, FILLING)]
+    assert tuple(cells and cells.queues for cells in map(queue_cells, results)) == states
+    assert [(text or "").split(",")[0] for text in (queue_text([result]) for result in results)] == list(states)
+    grows = [Circumstances.of([result], Fraction(0)).filling for result in results]
+    assert grows == [False, states[1] == "too short to tell", True]
 
 
 def test_one_port_is_no_ports() -> None:
@@ -333,6 +351,7 @@ def test_a_latency_has_the_worst_queue_of_its_trials_beside_it() -> None:
     assert text(STEADY, UNCLEAR, FILLING, replace(FILLING, excess_ppm=77.0)) == "filling, 123.5 ppm"
     assert text(STEADY, UNCLEAR, None) == "too short to tell"
     assert (text(STEADY, None), text(None), text(STEADY, lost=1)) == ("steady", None, "frames lost")
+    assert (text(None, lost=1), text(STEADY, FILLING, lost=1)) == ("frames lost", "filling, 123.5 ppm")
 
 
 def sweep_rows(directory: Path) -> list[dict[str, float]]:

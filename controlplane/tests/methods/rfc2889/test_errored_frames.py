@@ -110,7 +110,11 @@ def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() ->
 
 def test_loss_of_valid_frames_is_reported_and_no_class_failure() -> None:
     result, outcome, _ = run(lossy)
-    assert result.rows[0].valid_loss_pct == pytest.approx(50, abs=0.1)
+    row = result.rows[0]
+    assert row.valid_loss_pct == pytest.approx(50, abs=0.1)
+    assert row.valid_loss_pct is not None and row.valid_loss_error_pct
+    most_pct = row.valid_loss_pct + row.valid_loss_error_pct + 100_000 / row.valid_tx_frames
+    assert row.bucket_loss_pct == pytest.approx(min(100, most_pct)), "chance may have taken less than in a longer trial"
     assert outcome.state is Verdict.PASS
 
 
