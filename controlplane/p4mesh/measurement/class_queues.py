@@ -82,8 +82,12 @@ def class_queues(
     duration_ns: int,
     tick_ps: int,
     limit: float,
+    unmet: Mapping[int, float],
 ) -> Iterator[ClassQueues]:
-    """Yield the queues of each class of the streams; ``last`` are the records of all cells at rest."""
+    """Yield the queues of each class of the streams; ``last`` are the records of all cells at rest.
+
+    ``unmet`` are errors of streams in ns, by number, as :func:`p4mesh.measurement.latency_course.unmet_ns` has them.
+    """
     everyone = pairs_of(plan)
 
     def trend_in(piece: Piece, pairs: Mapping[Pair, Sequence[Flow]]) -> QueueTrend | None:
@@ -112,7 +116,8 @@ def class_queues(
         )
         unread_ns = sum(piece.length_ns for piece in _unknown(trends) if piece not in readings)
         share = unread_ns / sum(piece.length_ns for piece in own) if len(own) > 1 else 0.0
-        yield ClassQueues(name, _of_pieces(trends), course.error_ns, course.growth_ns, share)
+        unmet_ns = max(unmet.get(number, 0.0) for number in members)
+        yield ClassQueues(name, _of_pieces(trends), course.error_ns, course.growth_ns, share, unmet_ns)
 
 
 def _of(pairs: Mapping[Pair, Sequence[Flow]], streams: set[int]) -> dict[Pair, list[Flow]]:

@@ -359,6 +359,8 @@ class ClassQueues:
     latency_growth_ns: float
     burst_share: float = field(default=0.0, metadata={"stored": "if set"})
     """Part of its time, 0 to 1, in which it met bursts of others that were too short to judge."""
+    unmet_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Error of its average latencies, as it has met frames of streams at other rates at some of the phases alone."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ class Window:
 def window(plan: Plan, records: Array, tick_ps: int) -> Window:
     """Time for which the streams were to send, and the distance of the starts of their ports."""
     chains = chains_of(plan.asked)
-    longest_s = max((sum(stream.frame_count / stream.rate_fps for stream in chain) for chain in chains), default=0)
+    lasting_s = (sum(stream.frame_count / stream.rate_fps for stream in chain) for chain in chains)
+    longest_s = Fraction(max(lasting_s, default=0))
     heads = {chain[0].name for chain in chains}
     scheduled = [
         stream.clock.span_ticks(transmitter.frames) + stream.clock.slot_ticks

@@ -7,8 +7,10 @@ with its slowest frame. Averages of windows that are longer than such memory tel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -16,8 +18,11 @@ import numpy as np
 
 from p4mesh.measurement.columns import Array
 from p4mesh.measurement.queue_trend import Readings
+from p4mesh.measurement.queue_watch import pairs_of
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Plan
+from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
+from p4mesh.traffic.stream import Stream
 
 _T_95 = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
 """Student's t of 95 % for the average of so many windows."""
@@ -26,6 +31,8 @@ _LEAST_GROWTH = 0.02
 """Share of the average; less is no matter for a report."""
 _LEAST_TICKS = 4
 _SUMS = ("frames", "latency_sum")
+_MOST_PHASES = 1024
+"""Phases of two streams that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,73 @@ def course_of_class(
         if frames:
             error = max(error, abs(all_latency / all_frames - latency / frames))
     return LatencyCourse(error * tick_ps / 1000, grown * tick_ps / 1000)
+
+
+def unmet_ns(plan: Plan, streams: Sequence[Stream], rate_bps_of: Mapping[int, int]) -> dict[int, float]:
+    """Error of the average latency of each stream by frames of others, if these have other rates; 0 is left out.
+
+    Frames that leave evenly at two rates meet at phases that change with each of them. A frame waits for another one
+    for no longer than that takes to leave, and for less the later it comes. So the average is off by no more than this
+    time, times the discrepancy of the phases that the trial has seen (Koksma).
+    """
+    even = {number for number, stream in enumerate(streams) if stream.arrivals is None}
+    if len({streams[number].rate_fps for number in even}) < 2:
+        return {}
+    senders: dict[int, dict[int, set[int]]] = {}
+    receivers: dict[tuple[int, int], set[int]] = {}
+    for (tx, rx), flows in pairs_of(plan).items():
+        for number in {flow.stream for flow in flows} & even:
+            senders.setdefault(rx, {}).setdefault(number, set()).add(tx)
+            receivers.setdefault((number, tx), set()).add(rx)
+
+    def at_once(number: int, own_tx: int, ports: set[int]) -> float:
+        """Frames of a stream that may come from other ports at a time."""
+        to_many = streams[number].pattern.to_many
+        return sum(1 if to_many else 1 / len(receivers[number, tx]) for tx in ports if tx != own_tx)
+
+    found: dict[int, float] = {}
+    for rx, here in senders.items():
+        for own, own_ports in here.items():
+            error = 0.0
+            for other, ports in here.items():
+                stream, longest = streams[other], max(at_once(other, tx, ports) for tx in own_ports)
+                if longest and stream.rate_fps != streams[own].rate_fps:
+                    taken_ns = stream.burst_frames * frame_time_ns(stream.frame_size_bytes, rate_bps_of[rx])
+                    error += longest * _unseen(streams[own], stream) * float(taken_ns)
+            if error:
+                found[own] = max(error, found.get(own, 0.0))
+    return found
+
+
+def _unseen(own: Stream, other: Stream) -> float:
+    """Discrepancy of the phases at which the frames of a stream come, 0 to 1, for the part of its time with others."""
+    (begin, end), (first, last) = map(_span_ns, (own, other))
+    together = float((min(end, last) - max(begin, first)) / (end - begin))
+    frames = int(together * own.frame_count / own.burst_frames)
+    apart = other.rate_fps / other.burst_frames * own.burst_frames / own.rate_fps
+    return together * discrepancy(apart % 1, frames) if together > 0 else 0.0
+
+
+def _span_ns(stream: Stream) -> tuple[Fraction, Fraction]:
+    begins = stream.start_offset_ns or (0,)
+    return Fraction(min(begins)), max(begins) + stream.frame_count * NS_PER_S / stream.rate_fps
+
+
+@lru_cache
+def discrepancy(step: Fraction, count: int) -> float:
+    """Largest difference of the part of so many phases that lies in an arc, 0 to 1, from that of all that ever come.
+
+    Each phase is a ``step`` (0 to 1) behind the one before.
+    """
+    period = step.denominator
+    if not count or period <= count:
+        return count % period / count if count else 1.0
+    chosen = min(count, _MOST_PHASES)
+    # No arc is met less evenly by all phases than by each so-many-th of them.
+    numbers = range(0, count // chosen * chosen, count // chosen)
+    phases = np.sort([number * step.numerator % period / period for number in numbers])
+    places = np.arange(chosen + 1) / chosen
+    return min(1.0, float((places[1:] - phases).max() - (places[:-1] - phases).min()))
 
 
 def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Array, Array] | None:

@@ -37,7 +37,7 @@ _BUCKET = "(bucket "
 _UNKNOWN = "+-?: its error is not known, because it was measured once, of too few frames, or while a queue filled."
 _BURST = (
     f"Bucket: a longer trial may differ by so much, if the device forgives each port a burst of {BUCKET_FRAMES:,} "
-    "frames, as policers do."
+    "frames, as policers do, and by more if it collapses then."
 )
 
 

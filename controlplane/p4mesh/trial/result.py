@@ -80,6 +80,8 @@ class TrialResult:
     impossible_averages: int = field(default=0, metadata={"stored": "if set"})
     latency_growth_ns: float = field(default=0.0, metadata={"stored": "if set"})
     """Growth of the latency at a port during the trial, all the time, though no queue filled."""
+    unmet_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Error of average latencies, as frames of streams at other rates were met at some of the phases alone."""
     corrupted_frames: int = field(default=0, metadata={"stored": "if set"})
     transient: Transient | None = field(default=None, metadata={"stored": "if set"})
     """None where the device forwarded as much at first as later, or where nobody looked."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import cast
@@ -16,13 +17,14 @@ from support.device_bench import pairs
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counts import LatencyStats, Trend
-from p4mesh.measurement.latency_course import LatencyCourse, course_of_class, latency_course
+from p4mesh.measurement.latency_course import LatencyCourse, course_of_class, discrepancy, latency_course, unmet_ns
 from p4mesh.measurement.queue_trend import Readings
 from p4mesh.methods.results.latency import merged, summarise
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Limits, Plan, make_plan
+from p4mesh.traffic.arrivals import Poisson
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
@@ -278,3 +280,52 @@ def test_a_device_that_cannot_catch_up_has_latency_that_grows(load_pct: float, g
         result = measurer.measure(TrialSpec("one", (stream,), duration_ns, per_flow=True, watch_queues=True))
     assert result.lost_frames == 0 and result.queues is not None and result.queues.trend is not Trend.FILLING
     assert (result.latency_growth_ns > 500) is grows
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "expected"),
+    [
+        # Phases 0, 1/4 and 1/2: half of the circle has all of them.
+        (Fraction(1, 4), 3, 0.5),
+        (Fraction(1, 1000), 10, 1 - 0.009),
+        # Each of four phases twice, and one of them once more.
+        (Fraction(1, 4), 9, 1 / 9),
+        (Fraction(1, 4), 8, 0),
+        (Fraction(0), 5, 0),
+        (Fraction(1, 4), 0, 1),
+    ],
+)
+def test_phases_are_apart_from_all_that_come_by_those_that_an_arc_has_more(
+    step: Fraction, count: int, expected: float
+) -> None:
+    assert discrepancy(step, count) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_average_over_phases_is_within_their_discrepancy_times_the_longest_wait(seed: int) -> None:
+    """A frame waits for what is left of another one that takes the part w of a period: w^2 / 2 on average."""
+    random = np.random.default_rng(seed)
+    step, count = Fraction(int(random.integers(1, 10**6)), 10**6 + 3), int(random.integers(5, 3000))
+    wait, begin = float(random.uniform(0.02, 0.9)), float(random.uniform())
+    phases = (begin + np.arange(count) * float(step)) % 1
+    average = float(np.maximum(0, wait - phases).mean())
+    assert abs(average - wait**2 / 2) <= wait * discrepancy(step, count) + 1e-6
+
+
+def test_frames_meet_those_of_other_ports_and_rates_that_come_while_they_do() -> None:
+    """64 bytes take 672 ns, 128 bytes 1,184: each frame at 100,100 frames/s comes 1/1001 of a period earlier."""
+    rates = dict.fromkeys((1, 2, 3), 10**9)
+    limits = Limits.of(load_contract(), 1000, LoopModel(100 * 10**9, 500_000), "sim")
+
+    def unmet(*streams: Stream) -> dict[int, float]:
+        return unmet_ns(make_plan(streams, limits, rates), streams, rates)
+
+    one = Stream("one", 64, Fraction(100_000), 50, Pairs(), (1,), (3,))
+    two = Stream("two", 128, Fraction(100_100), 50, Pairs(), (2,), (3,))
+    # The second one ends half a microsecond earlier, so that it meets 49 whole frames of the first.
+    together = Fraction(1000, 1001)
+    assert unmet(one, two) == pytest.approx({0: 1184 * float(together) * (1 - 0.048), 1: 672 * (1 - 49 / 1001)})
+    assert unmet(one, replace(two, rate_fps=one.rate_fps)) == {}, "they keep their phase in a longer trial"
+    assert unmet(one, replace(two, tx_ports=(1,))) == {}, "frames of a port leave one after the other"
+    assert unmet(one, replace(two, arrivals=Poisson(1))) == {}
+    assert unmet(one, replace(two, start_offset_ns=(600_000,))) == {}, "the first has ended then"

@@ -187,6 +187,8 @@ class Circumstances:
     """Part of the frames, 0 to 1, that met a burst of others, which is as long in a longer trial."""
     alone: float = 1.0
     """Part of the frames, above 0 to 1, that are no copies of others: what delays one copy may delay all of them."""
+    unmet_ns: float = 0.0
+    """By how much frames of other rates change the average, which those of this trial have not met at all phases."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction, *, of_all: bool = False) -> Circumstances:
@@ -209,6 +211,7 @@ class Circumstances:
             overflowed=bool(late),
             begun_share=max(map(begun_share, results), default=0.0),
             alone=min(map(part_alone, results), default=1.0) if of_all else 1.0,
+            unmet_ns=max((result.unmet_ns for result in results), default=0.0),
         )
 
     @property
@@ -223,7 +226,8 @@ class Circumstances:
             return None
         queue_ns = latency.max_ns - latency.avg_ns if self.overflowed else Fraction(0)
         begun_ns = _without_ns(Fraction(self.begun_share), latency.min_ns, latency.avg_ns, latency.max_ns)
-        sampled_ns = max(summary.average_error_ns, Fraction(self.average_error_ns), queue_ns, begun_ns)
+        own_ns = Fraction(max(self.average_error_ns, self.unmet_ns))
+        sampled_ns = max(summary.average_error_ns, own_ns, queue_ns, begun_ns)
         return sampled_ns + self.resolution_ns + self.delayed_ns(latency.avg_ns - latency.min_ns)
 
     def delayed_ns(self, above_least_ns: Fraction) -> Fraction:
@@ -241,7 +245,8 @@ class Circumstances:
             return None
         value_ns = summary.percentiles_ns[percent]
         queue_ns = self.behind_ns(summary.percentiles_ns, percent, summary.latency.min_ns, summary.latency.max_ns)
-        error_ns = max(sampled_ns, Fraction(self.average_error_ns), Fraction(self.single_error_ns or 0), queue_ns)
+        own_ns = Fraction(max(self.average_error_ns, self.unmet_ns, self.single_error_ns or 0))
+        error_ns = max(sampled_ns, own_ns, queue_ns)
         return error_ns + self.resolution_ns + self.delayed_ns(value_ns - summary.latency.min_ns)
 
     def behind_ns(self, values: Percentiles, percent: float, least_ns: Fraction, longest_ns: Fraction) -> Fraction:
@@ -262,16 +267,20 @@ class Circumstances:
     def difference_error_ns(self, jitter: Spread | None) -> Fraction | None:
         """Error of the average of differences between neighbours; None of less than two."""
         sampled_ns = jitter.difference_error_ns if jitter else None
-        if jitter is None or sampled_ns is None:
+        if jitter is None or sampled_ns is None or self.filling:
             return None
         sampled_ns *= Fraction(1 / sqrt(self.alone))
         return max(sampled_ns, self.beside_ns(jitter, jitter.avg_ns)) + self.between_ns(jitter.avg_ns)
 
     def beside_ns(self, differences: Spread, average_ns: Fraction) -> Fraction:
-        """How far an average of differences may be from that behind a transient or the filling of a queue."""
+        """How far an average of differences may be from that behind a transient or the filling of a queue.
+
+        Frames that meet others make two of them.
+        """
+        unmet_ns = 2 * Fraction(self.unmet_ns)
         if not self.overflowed and not self.begun_share and not self.burst_share:
-            return Fraction(0)
-        return max(differences.max_ns - average_ns, average_ns - differences.min_ns)
+            return unmet_ns
+        return max(differences.max_ns - average_ns, average_ns - differences.min_ns, unmet_ns)
 
     def between_ns(self, difference_ns: Fraction) -> Fraction:
         """How much of a difference of two latencies late departures and time stamps may be."""
@@ -340,14 +349,14 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
     if summary is None or summary.latency.count < 2:
         return VariationCells()
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
-    smoothed_ns = summary.smoothed_error_ns(circumstances.resolution_ns)
+    smoothed_ns = None if circumstances.filling else summary.smoothed_error_ns(circumstances.resolution_ns)
     rfc3550_ns = rfc3550.avg_ns if rfc3550 else Fraction(0)
     if smoothed_ns is not None and summary.jitter is not None:
         smoothed_ns = max(smoothed_ns, circumstances.beside_ns(summary.jitter, rfc3550_ns))
 
     def error_us(values: Percentiles, sampled: Percentiles, percent: float) -> float | None:
         above_least = values is summary.pdv_percentiles_ns
-        if above_least and (circumstances.filling or summary.overflow_count):
+        if circumstances.filling or (above_least and summary.overflow_count):
             return None
         sampled_ns = sampled.get(percent)
         if sampled_ns is None:

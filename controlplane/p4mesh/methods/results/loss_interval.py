@@ -22,9 +22,9 @@ INTERVAL_COLUMNS = (
 )
 BUCKET_LOSSES = (
     f"'Bucket of {BUCKET_FRAMES:,}': the most that a longer trial loses if the device forgives each sender a burst "
-    "of so many frames, as policers do."
+    "of so many frames, as policers do. One that collapses once that is used up may lose all."
 )
-"""Sentence on losses."""
+"""Sentences on losses."""
 INTERVAL_NOTE = (
     "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself. "
     f"{BUCKET_LOSSES}"
@@ -42,7 +42,7 @@ def forgiven_text(frames: Iterable[float]) -> str:
     most_pct = 100 * BUCKET_FRAMES / max(BUCKET_FRAMES, min(frames, default=0))
     return (
         f"A device that forgives each sender a burst of {BUCKET_FRAMES:,} frames, as policers do, loses up to "
-        f"{number_text(most_pct, 4)} % more of them in a longer trial."
+        f"{number_text(most_pct, 4)} % more of them in a longer trial; one that collapses then may lose all."
     )
 
 

@@ -255,6 +255,7 @@ def _of_class(result: TrialResult, name: str) -> TrialResult:
                 queues=found.trend,
                 latency_error_ns=max(result.latency_error_ns, found.latency_error_ns),
                 latency_growth_ns=found.latency_growth_ns,
+                unmet_ns=found.unmet_ns,
                 class_queues=(found,),
             )
     return result

@@ -13,7 +13,7 @@ import numpy as np
 from p4mesh.measurement.class_queues import Piece, class_queues, pieces_of
 from p4mesh.measurement.counts import ClassQueues, LatencyStats, QueueTrend, Trend
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.measurement.latency_course import latency_course
+from p4mesh.measurement.latency_course import latency_course, unmet_ns
 from p4mesh.measurement.queue_trend import Readings, queue_trend
 from p4mesh.measurement.queue_watch import queue_watch
 from p4mesh.tester.reading import Reading
@@ -73,6 +73,8 @@ class QueueWatching(Part):
         }
         spec, tick_ps = self.trial.spec, self.trial.tester.tick_ps
         limit = spec.excess_limit_ppm / 1_000_000
+        unmet = unmet_ns(self.trial.plan, spec.streams, self.trial.tester.target.own_rate_bps_of)
+        result = replace(result, unmet_ns=max(unmet.values(), default=0.0))
         if any(stream.traffic_class for stream in spec.streams):
             found = tuple(
                 class_queues(
@@ -84,6 +86,7 @@ class QueueWatching(Part):
                     duration_ns=spec.duration_ns,
                     tick_ps=tick_ps,
                     limit=limit,
+                    unmet=unmet,
                 )
             )
             return replace(result, queues=_worst(found), class_queues=found)

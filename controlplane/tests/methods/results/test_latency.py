@@ -349,7 +349,20 @@ def test_variations_of_the_delay_have_twice_the_error_of_stamps() -> None:
     assert variation_cells(summarise(replace(VARIED, count=1)), Circumstances()).pdv_max_us is None
     assert variation_cells(summarise(replace(VARIED, count=2)), Circumstances()).pdv_max_us == 4
     grown = variation_cells(summary, Circumstances(filling=True))
-    assert (grown.pdv_p99_error_us, grown.ipdv_p99_error_us) == (None, 0.03)
+    assert (grown.pdv_p99_error_us, grown.ipdv_p99_error_us) == (None, None)
+    # Differences are others behind the filling of a queue, too, or where nobody knows whether one fills.
+    assert (grown.ipdv_avg_error_us, grown.rfc3550_avg_error_us) == (None, None)
+
+
+def test_frames_of_other_rates_that_were_not_met_are_in_the_errors_of_averages_and_twice_in_those_of_differences() -> (
+    None
+):
+    alike = summarise(LatencyStats(63, 500.0, 500.0, 63 * 500.0, 62, 0.0, 0.0, 0.0))
+    assert alike is not None
+    found = Circumstances(unmet_ns=60.0)
+    assert (found.error_ns(alike), found.difference_error_ns(alike.jitter)) == (60, 120)
+    result = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), unmet_ns=60.0)
+    assert Circumstances.of([result], Fraction(0)) == found
 
 
 FILLS = QueueTrend(Trend.FILLING)
