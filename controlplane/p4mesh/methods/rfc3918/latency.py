@@ -19,6 +19,7 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION, Group, check_defi
 from p4mesh.methods.results.latency_cells import LatencyCells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, OF_HISTOGRAMS, latency_note
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
+from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.results.record import INLINE, OMITTED, Record, Row
 from p4mesh.methods.results.searched import Searched
@@ -231,6 +232,9 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     burden = sum(flow.rx_frames - flow.duplicate_frames for flow in result.flows if flow.stream == BURDEN)
     received = result.rx_frames - result.duplicate_frames - burden
     frame_fps, ports = stream.rate_fps / stream.frame_count, len(setup.receivers)
+    # Frames of the burden are lost by the same chance.
+    by_chance_fps = rate_metrics(spec, result, setup.line_rate_bps).forwarding_error_fps
+    error_fps = float(max(ports * frame_fps, by_chance_fps))
     latency = copies_latency(setup, size, result)
     low, high = (latency.times.min_us, latency.times.max_us) if status.trusted else (None, None)
     heard = sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows)
@@ -238,7 +242,7 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
         part=part,
         status=status,
         reason=reason,
-        rates=copy_rates(float(received * frame_fps), float(ports * frame_fps), size, ports, setup.line_rate_bps),
+        rates=copy_rates(float(received * frame_fps), error_fps, size, ports, setup.line_rate_bps),
         latency=latency,
         set_size=heard if status.trusted else 0,
         low_us=low,

@@ -110,7 +110,7 @@ def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> Mult
     shares = zip(result.flows, late_of_flows(spec, result), early_of_flows(result), strict=True)
     beside = sum((late + early for flow, late, early in shares if flow.stream == UNICAST), Fraction(0))
     others = late_frames(result) + early_frames(result) - beside
-    error_fps = float(egress_ports / seconds / steady_share(result))
+    error_fps = max(float(egress_ports / seconds / steady_share(result)), row.forwarding_error_fps)
     counts = ClassCounts(
         multicast_tx_frames=row.tx_frames - sent,
         unicast_tx_frames=sent,

@@ -371,6 +371,22 @@ def test_a_frame_that_is_missing_on_one_port_makes_the_latencies_invalid() -> No
     assert "INVALID trial, 128 B, baseline: 1 tagged frames are missing on an egress port" in outcome.findings
 
 
+def test_rates_of_classes_have_the_frames_that_chance_takes_in_their_errors() -> None:
+    """Of 500 frames 24 are lost to one receiver, of another 500 20 copies at each of three, which may go together."""
+
+    def lossy(_: TrialSpec, flows: Flows) -> None:
+        for key, flow in flows.items():
+            flows[key] = less(flow, flow.tx_frames // 20)
+
+    asked = ("search_min_pct=100", "search_initial_pct=100", "acceptable_loss_pct=10", "sustained=false")
+    outcome, _ = run("rfc3918.mixed_class", GroupMeasurer(lossy), *asked)
+    (row,) = rows(outcome, "mixed_class")
+    frame_fps = float(max_rate_fps(128, GIGABIT)) / 1000
+    assert (row["multicast_lost_frames"], row["unicast_lost_frames"]) == (60, 24)
+    for name, copies in (("multicast", 3), ("unicast", 1)):
+        assert float(str(row[f"{name}_error_fps"])) > 1.96 * 24**0.5 * copies * frame_fps
+
+
 def test_a_burden_is_a_mesh_of_ports_that_do_not_join() -> None:
     outcome, specs = run(
         "rfc3918.burdened_latency",
