@@ -31,7 +31,7 @@ _LEAST_GROWTH = 0.02
 """Share of the average; less is no matter for a report."""
 _LEAST_TICKS = 4
 _SUMS = ("frames", "latency_sum")
-_MOST_PHASES = 1024
+_MOST_PHASES = 256
 """Phases of two streams that are looked at."""
 
 
@@ -146,7 +146,7 @@ def _span_ns(stream: Stream) -> tuple[Fraction, Fraction]:
     return Fraction(min(begins)), max(begins) + stream.frame_count * NS_PER_S / stream.rate_fps
 
 
-@lru_cache
+@lru_cache(maxsize=4096)
 def discrepancy(step: Fraction, count: int) -> float:
     """Largest difference of the part of so many phases that lies in an arc, 0 to 1, from that of all that ever come.
 

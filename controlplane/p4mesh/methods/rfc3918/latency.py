@@ -232,9 +232,10 @@ def _judged(part: str, spec: TrialSpec, result: TrialResult, setup: Setup, size:
     burden = sum(flow.rx_frames - flow.duplicate_frames for flow in result.flows if flow.stream == BURDEN)
     received = result.rx_frames - result.duplicate_frames - burden
     frame_fps, ports = stream.rate_fps / stream.frame_count, len(setup.receivers)
-    # Frames of the burden are lost by the same chance.
-    by_chance_fps = rate_metrics(spec, result, setup.line_rate_bps).forwarding_error_fps
-    error_fps = float(max(ports * frame_fps, by_chance_fps))
+    error_fps = float(ports * frame_fps)
+    if result.lost_frames:
+        # Frames of the burden are lost by the same chance.
+        error_fps = max(error_fps, float(rate_metrics(spec, result, setup.line_rate_bps).forwarding_error_fps))
     latency = copies_latency(setup, size, result)
     low, high = (latency.times.min_us, latency.times.max_us) if status.trusted else (None, None)
     heard = sum(flow.stream == MULTICAST and flow.latency is not None for flow in result.flows)
