@@ -388,7 +388,7 @@ def test_jitter_of_an_overload_is_that_behind_the_filling_of_the_queue_within_it
     """Two frames of three are lost for good; while the queue of 64 frames fills, each waits longer than the last."""
     device = Device(ports=4, queue_frames=64)
     found = []
-    for frames in (200, 4000):
+    for frames in (600, 4000):
         asked = ("direction=to_one", "parts=forwarding", f"scaled_frames={frames}", "latency_percentiles=true")
         loads = ("sweep_start_pct=100", "sweep_end_pct=100")
         tables = run_on_sim(PartiallyMeshed(), device.topology, (256,), *QUICK, *asked, *loads)[1].tables
