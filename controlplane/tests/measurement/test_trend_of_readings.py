@@ -383,7 +383,8 @@ def test_classes_are_judged_by_their_own_frames_in_the_pieces_in_which_they_send
 
     def queues_of(readings: Mapping[Piece, Readings], *pieces: Piece) -> list[ClassQueues]:
         duration_ns = pieces[-1].end_ns
-        found = class_queues(plan, streams, pieces, readings, last, duration_ns=duration_ns, tick_ps=500, limit=limit)
+        times: Any = {"duration_ns": duration_ns, "tick_ps": 500}
+        found = class_queues(plan, streams, pieces, readings, last, **times, limit=limit, unmet={})
         return list(found)
 
     excess_fps = 2 * 800 / (DURATION * 9 / 8 * 1e-9) / 200
