@@ -127,7 +127,9 @@ def test_the_worst_class_stands_for_all() -> None:
     assert worst(most, more, UNCLEAR) == most
 
 
-TESTER = SimpleNamespace(tick_ps=500, dataplane=SimpleNamespace(passes_per_cell=1))
+TESTER = SimpleNamespace(
+    tick_ps=500, dataplane=SimpleNamespace(passes_per_cell=1), target=SimpleNamespace(own_rate_bps_of={})
+)
 PLAN = SimpleNamespace(round_ns=400)
 
 
@@ -140,6 +142,7 @@ def reading_of(
         return QueueWatch((range(length_ns // 1_000_000), range(7, 8)), Fraction(length_ns, 8))
 
     monkeypatch.setattr(queues, "queue_watch", watch)
+    monkeypatch.setattr(queues, "unmet_ns", lambda _, asked, rates: dict.fromkeys(range(1, len(asked)), 9.0))
     spec = TrialSpec("queues", streams, 5_000_000, watch_queues=True, excess_limit_ppm=60, **more)
     read: list[tuple[range, ...]] = []
 
@@ -191,7 +194,9 @@ def test_each_piece_is_read_at_times_of_its_own(monkeypatch: pytest.MonkeyPatch)
         Readings((0, 1, 7), tuple(range(8, 15))),  # type: ignore[arg-type]
         None,
     ]
-    assert asked == {"duration_ns": 5_000_000, "tick_ps": 500, "limit": 60e-6}
+    assert (
+        asked == {"duration_ns": 5_000_000, "tick_ps": 500, "limit": 60e-6, "unmet": {1: 9.0}} and found.unmet_ns == 9
+    )
     aborted = replace(result, status=Verdict.ABORT)
     assert part.add(aborted, REST, FLOWS) is aborted
 
