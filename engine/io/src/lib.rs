@@ -4,13 +4,15 @@
 //! ([`Runner`]: no rates, no delays, every queue is served at once). Refuses: what a program does
 //! with a frame (`p4mesh-pipeline`), P4Runtime, virtual time (`p4mesh-sim`).
 //!
-//! All of its `unsafe` code is in what talks to the kernel: `packet_socket`, `xdp_port`, `xdp_program`, `transmitter`,
-//! `affinity`, `clock`.
+//! All of its `unsafe` code is in what talks to the kernel: `packet_socket`, `xdp_port`, `bpf`, `xdp_ring`,
+//! `transmitter`, `driver_counters`, `affinity`, `clock`.
 
 mod affinity;
+mod bpf;
 mod captured_ports;
 mod clock;
 mod departures;
+mod driver_counters;
 mod error;
 mod fine_clock;
 mod live_ports;
@@ -24,6 +26,8 @@ mod transmit_ring;
 mod transmitter;
 mod xdp_port;
 mod xdp_program;
+mod xdp_ring;
+mod xdp_sender;
 
 pub use affinity::{pin, Cores};
 pub use captured_ports::CapturedPorts;

@@ -7,8 +7,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use crate::affinity::Cores;
 use crate::ports::{two_names, ArrivalStamps, Handle};
 use crate::transmitter::{Outlet, Transmitter};
-use crate::xdp_port::XdpPort;
+use crate::xdp_port::{XdpPort, MAX_XDP_FRAME_BYTES};
 use crate::xdp_program::XdpMode;
+use crate::xdp_sender::XdpSender;
 use crate::{IoError, PacketSocket, Pauses, Ports};
 
 pub use cable::cable_delays;
@@ -16,8 +17,10 @@ pub use cable::cable_delays;
 /// How interfaces are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortAccess {
-    /// AF_XDP where the kernel has it, else AF_PACKET; [`Ports::descriptions`] says which.
+    /// AF_XDP where the kernel has it, else AF_PACKET; [`Ports::descriptions`] says which. Frames that the kernel is not to
+    /// stamp leave as frames of XDP where the drivers of all interfaces take them.
     Best,
+    /// The rings of AF_XDP alone.
     AfXdp,
     AfPacket,
 }
@@ -26,6 +29,10 @@ pub enum PortAccess {
 pub struct LivePorts {
     // The order matters: the thread ends before the sockets that it uses.
     transmitter: Transmitter,
+    /// Where all interfaces take frames of XDP.
+    xdp_sender: Option<XdpSender>,
+    /// Frames leave by it for now.
+    sends_xdp: bool,
     ports: Vec<Port>,
     /// Place in `ports` by number of the port.
     places: Vec<Option<usize>>,
@@ -73,9 +80,20 @@ impl LivePorts {
         let outlets = outlets.collect();
         let uses_rings = ports.iter().any(|port| matches!(port.io, PortIo::Xdp(_)));
         let none = Cores::default();
-        let transmitter = Transmitter::start(outlets, if uses_rings { cores } else { &none })?;
-        Ok(LivePorts { transmitter, ports, places })
+        let cores = if uses_rings { cores } else { &none };
+        let all_xdp = ports.iter().all(|port| matches!(port.io, PortIo::Xdp(_)));
+        let may_send_xdp = access == PortAccess::Best && all_xdp && cores.transmitter.is_some();
+        let xdp_sender = if may_send_xdp { XdpSender::open(xdp_ports(&ports)) } else { None };
+        let transmitter = Transmitter::start(outlets, xdp_sender.as_ref().map(XdpSender::ring), cores)?;
+        Ok(LivePorts { transmitter, xdp_sender, sends_xdp: false, ports, places })
     }
+}
+
+fn xdp_ports(ports: &[Port]) -> impl Iterator<Item = &XdpPort> + Clone {
+    ports.iter().filter_map(|port| match &port.io {
+        PortIo::Xdp(port) => Some(port),
+        PortIo::Packet(_) => None,
+    })
 }
 
 /// Opens one of `ports` interfaces.
@@ -108,13 +126,21 @@ impl Ports for LivePorts {
         let transmitter = &self.transmitter;
         match &mut self.ports[place].io {
             PortIo::Packet(socket) => socket.send(time_ps, frame)?,
-            PortIo::Xdp(port) => port.send(time_ps, frame, &mut || transmitter.notify(place))?,
+            PortIo::Xdp(port) => match &mut self.xdp_sender {
+                Some(sender) if self.sends_xdp && frame.len() <= MAX_XDP_FRAME_BYTES => {
+                    sender.send(port.index() as u16, frame, transmitter);
+                }
+                _ => port.send(time_ps, frame, &mut || transmitter.notify(place))?,
+            },
         }
         Ok(true)
     }
 
     fn flush(&mut self) -> Result<(), IoError> {
         let transmitter = &self.transmitter;
+        if let Some(sender) = self.xdp_sender.as_mut().filter(|_| self.sends_xdp) {
+            sender.flush(transmitter);
+        }
         for (place, port) in self.ports.iter_mut().enumerate() {
             match &mut port.io {
                 PortIo::Packet(socket) => socket.flush()?,
@@ -156,7 +182,8 @@ impl Ports for LivePorts {
             PortIo::Packet(socket) => socket.send_drops,
             PortIo::Xdp(port) => port.drops(),
         };
-        self.ports.iter().map(of_port).sum()
+        let by_xdp = self.xdp_sender.as_ref().map_or(0, |sender| sender.drops(xdp_ports(&self.ports)));
+        self.ports.iter().map(of_port).sum::<u64>() + by_xdp
     }
 
     fn descriptions(&self) -> Vec<(u16, String)> {
@@ -168,7 +195,8 @@ impl Ports for LivePorts {
                         XdpMode::Driver => "in the driver",
                         XdpMode::Generic => "generic",
                     };
-                    format!("AF_XDP, program {mode}, {} queues", xdp.queue_count())
+                    let sends = if self.xdp_sender.is_some() { " and frames of XDP" } else { "" };
+                    format!("AF_XDP{sends}, program {mode}, {} queues", xdp.queue_count())
                 }
             };
             (port.number, text)
@@ -177,6 +205,10 @@ impl Ports for LivePorts {
     }
 
     fn stamp_departures(&mut self, wanted: bool) {
+        self.sends_xdp = !wanted && self.xdp_sender.is_some();
+        if !self.sends_xdp {
+            self.transmitter.have_back();
+        }
         for port in &mut self.ports {
             match &mut port.io {
                 PortIo::Packet(socket) => socket.stamp_departures(wanted),
@@ -186,7 +218,8 @@ impl Ports for LivePorts {
     }
 
     fn take_pauses(&mut self) -> Pauses {
-        self.transmitter.take_pauses()
+        let of_sender = self.xdp_sender.as_mut().map(XdpSender::take_pauses).unwrap_or_default();
+        self.transmitter.take_pauses().with(of_sender)
     }
 
     fn arrival_stamps(&self) -> Vec<(u16, ArrivalStamps)> {

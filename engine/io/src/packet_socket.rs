@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use crate::clock::realtime_to_monotonic_ns;
+use crate::driver_counters::sum_of_counters;
 use crate::IoError;
 
 /// Frames per system call.
@@ -397,6 +398,11 @@ impl PacketSocket {
 }
 
 impl PacketSocket {
+    /// Sum of the driver's counters whose names `is_wanted`; `None` where it has none.
+    pub(crate) fn sum_of_counters(&self, is_wanted: impl Fn(&str) -> bool) -> Option<u64> {
+        sum_of_counters(self.as_raw_fd(), &self.interface, is_wanted).ok().flatten()
+    }
+
     /// True while the interface is up and has a carrier; also where the system does not say.
     pub fn is_up(&self) -> bool {
         // SAFETY: all zero is a valid ifreq.

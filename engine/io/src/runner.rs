@@ -145,17 +145,18 @@ impl Runner {
         let count = self.circulating.len();
         let mut now_ps = now_ps;
         for _ in 0..count {
-            if let Some(packet) = self.circulating.pop_front() {
-                now_ps = self.handle(packet, now_ps, clock, send);
-            }
+            let Some(packet) = self.circulating.pop_front() else { break };
+            now_ps = self.handle(packet, now_ps, clock, send);
         }
         count
     }
 
     /// Gives the time of the last pass.
+    // Compiled into its callers: a packet that is copied soon after it was written makes the processor wait.
+    #[inline(always)]
     fn handle(
         &mut self,
-        packet: IngressPacket,
+        mut packet: IngressPacket,
         now_ps: u64,
         clock: &mut dyn FnMut() -> u64,
         send: Send<'_>,
@@ -166,9 +167,8 @@ impl Runner {
             return now_ps;
         }
         let mut flow = Flow { passes_left: self.limits.passes_per_packet, runner: self, clock, send, now_ps };
-        let mut next = Some(packet);
-        while let Some(packet) = next {
-            next = flow.ingress(packet, flow.now_ps, flow.now_ps);
+        while let Some(resubmitted) = flow.ingress(packet, now_ps, now_ps) {
+            packet = resubmitted;
         }
         while let Some((packet, enqueue_ps)) = flow.runner.queue.pop_front() {
             let times = flow.egress_times(enqueue_ps);

@@ -4,13 +4,15 @@
 //! core of its own it leaves the other one to the program.
 
 use std::os::fd::RawFd;
+use std::os::unix::thread::JoinHandleExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::affinity::{pin, Cores};
 use crate::transmit_ring::TransmitRing;
+use crate::xdp_ring::XdpRing;
 use crate::{monotonic_ns, IoError, Pauses};
 
 /// How long the thread looks for work before it sleeps.
@@ -33,6 +35,10 @@ struct Shared {
     longest_ns: AtomicU64,
     late_ns: AtomicU64,
     sleeps: AtomicBool,
+    /// For a while the thread does nothing but to let the kernel send what is in this ring.
+    xdp_ring: Option<Arc<XdpRing>>,
+    lends: AtomicBool,
+    in_call: AtomicBool,
     ends: AtomicBool,
 }
 
@@ -46,12 +52,19 @@ pub(crate) struct Transmitter {
 
 impl Transmitter {
     /// The sockets must outlive this.
-    pub fn start(outlets: Vec<Outlet>, cores: &Cores) -> Result<Transmitter, IoError> {
+    pub fn start(
+        outlets: Vec<Outlet>,
+        xdp_ring: Option<Arc<XdpRing>>,
+        cores: &Cores,
+    ) -> Result<Transmitter, IoError> {
         let shared = Arc::new(Shared {
             pending: outlets.iter().map(|_| AtomicU64::new(0)).collect(),
             longest_ns: AtomicU64::new(0),
             late_ns: AtomicU64::new(0),
             sleeps: AtomicBool::new(false),
+            xdp_ring,
+            lends: AtomicBool::new(false),
+            in_call: AtomicBool::new(false),
             ends: AtomicBool::new(false),
         });
         let sockets = outlets.iter().map(|outlet| outlet.socket).collect();
@@ -86,6 +99,40 @@ impl Transmitter {
 }
 
 impl Transmitter {
+    /// Lets the thread send from the ring of [`XdpRing`] alone, from now on.
+    #[inline]
+    pub fn lend(&self) {
+        if !self.shared.lends.load(Ordering::Relaxed) {
+            self.begin_to_lend();
+        }
+    }
+
+    #[cold]
+    fn begin_to_lend(&self) {
+        self.shared.lends.store(true, Ordering::SeqCst);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+
+    /// Ends that; another call finds the thread free, a moment later.
+    #[cold]
+    pub fn take_back(&self) {
+        self.shared.lends.store(false, Ordering::SeqCst);
+        if let Some(thread) = self.thread.as_ref().filter(|_| self.shared.in_call.load(Ordering::SeqCst)) {
+            interrupt(thread);
+        }
+    }
+
+    /// As [`Transmitter::take_back`], and waits until the thread is free.
+    pub fn have_back(&self) {
+        self.take_back();
+        while self.shared.in_call.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+            self.take_back();
+        }
+    }
+
     /// How long frames have waited in rings since the last call.
     pub fn take_pauses(&self) -> Pauses {
         let take = |value: &AtomicU64| value.swap(0, Ordering::Relaxed);
@@ -96,6 +143,7 @@ impl Transmitter {
 impl Drop for Transmitter {
     fn drop(&mut self) {
         self.shared.ends.store(true, Ordering::SeqCst);
+        self.have_back();
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // It has no panic to report: all that it does is a system call.
@@ -116,6 +164,15 @@ impl Shared {
 fn run(outlets: &[Outlet], shared: &Shared) {
     let mut idle_since = Instant::now();
     while !shared.ends.load(Ordering::SeqCst) {
+        if let Some(ring) = shared.xdp_ring.as_ref().filter(|_| shared.lends.load(Ordering::SeqCst)) {
+            // Said before the second look, so that whoever takes the thread back in between interrupts what follows.
+            shared.in_call.store(true, Ordering::SeqCst);
+            if shared.lends.load(Ordering::SeqCst) {
+                let _ = ring.run(u32::MAX);
+            }
+            shared.in_call.store(false, Ordering::SeqCst);
+            continue;
+        }
         let mut worked = false;
         for (outlet, pending) in outlets.iter().zip(&shared.pending) {
             // A look leaves the value with the core of the program, which a swap would take it from each time.
@@ -142,11 +199,28 @@ fn run(outlets: &[Outlet], shared: &Shared) {
             std::hint::spin_loop();
         } else {
             shared.sleeps.store(true, Ordering::SeqCst);
-            if shared.pending.iter().all(|pending| pending.load(Ordering::SeqCst) == 0) {
+            let waits = |pending: &AtomicU64| pending.load(Ordering::SeqCst) > 0;
+            if !shared.lends.load(Ordering::SeqCst) && !shared.pending.iter().any(waits) {
                 std::thread::park_timeout(Duration::from_millis(100));
             }
             shared.sleeps.store(false, Ordering::SeqCst);
         }
+    }
+}
+
+/// Ends a system call of the thread, if it is in one, by a signal that does nothing else.
+fn interrupt(thread: &JoinHandle<()>) {
+    extern "C" fn nothing(_: libc::c_int) {}
+    static HANDLED: Once = Once::new();
+    let signal = libc::SIGRTMAX() - 1;
+    // SAFETY: all zero is a valid sigaction; the handler does nothing; the thread has not been joined.
+    unsafe {
+        HANDLED.call_once(|| {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        });
+        libc::pthread_kill(thread.as_pthread_t(), signal);
     }
 }
 

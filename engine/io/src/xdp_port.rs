@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-use xdp::nic::NicIndex;
+use xdp::nic::{NicIndex, XdpAct};
 use xdp::slab::{HeapSlab, Slab};
 use xdp::socket::{XdpSocket, XdpSocketBuilder};
 use xdp::umem::{FrameSize, UmemCfgBuilder};
@@ -67,6 +67,7 @@ pub struct XdpPort {
     packets: PacketSocket,
     stamps_departures: bool,
     mode: XdpMode,
+    index: u32,
     rounds: u32,
     pub send_drops: u64,
 }
@@ -110,6 +111,7 @@ impl XdpPort {
             packets,
             stamps_departures: false,
             mode,
+            index,
             rounds: 0,
             send_drops: 0,
         })
@@ -117,6 +119,22 @@ impl XdpPort {
 
     pub fn mode(&self) -> XdpMode {
         self.mode
+    }
+
+    /// Number of the interface.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Whether the driver takes frames of XDP from elsewhere. The one of veth does where the other end has an XDP program.
+    pub fn takes_xdp_frames(&self) -> bool {
+        let found = NicIndex(self.index).query_capabilities();
+        found.is_ok_and(|it| it.xdp_features.0 & XdpAct::NdoXmit as u64 != 0)
+    }
+
+    /// How many frames of XDP from elsewhere have left, where the driver counts them.
+    pub fn xdp_frames_left(&self) -> Option<u64> {
+        self.packets.sum_of_counters(|name| name.starts_with("tx_queue_") && name.ends_with("_xdp_xmit"))
     }
 
     /// Number of queues that frames come from.
@@ -380,7 +398,7 @@ fn take_huge_pages(begin: usize, bytes: usize) {
 }
 
 /// Lets the kernel go on; false when that has taken too long.
-fn wait(end: &mut Option<Instant>, push: &mut dyn FnMut()) -> bool {
+pub(crate) fn wait(end: &mut Option<Instant>, push: &mut dyn FnMut()) -> bool {
     push();
     std::thread::yield_now();
     Instant::now() < *end.get_or_insert_with(|| Instant::now() + LONGEST_WAIT)

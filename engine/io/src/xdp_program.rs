@@ -3,19 +3,22 @@
 //! It is a dozen instructions, loaded by the system call itself: neither a compiler for BPF nor libbpf is needed.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use crate::bpf::{
+    call, load, op, owned, Instruction, ADD_NUMBER, BPF_MAP_CREATE, CALL, EXIT, JUMP_ABOVE,
+    JUMP_ABOVE_NUMBER, JUMP_NOT_EQUAL_NUMBER, LOAD_NUMBER, LOAD_WORD, MAP_DESCRIPTOR, MOVE, MOVE_NUMBER,
+    STORE,
+};
 
 /// Bytes in front of a frame: [`STAMP_MARK`], then nanoseconds of CLOCK_MONOTONIC, both in the machine's order.
 pub const STAMP_BYTES: usize = 16;
 /// Says that a time stamp follows; a frame without room for it has none.
 pub const STAMP_MARK: u64 = 0x7034_6d65_7368_7473;
 
-const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
-const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_LINK_CREATE: libc::c_long = 28;
 const MAP_TYPE_XSKMAP: u32 = 17;
-const PROG_TYPE_XDP: u32 = 6;
 const ATTACH_TYPE_XDP: u32 = 37;
 const PROG_FLAG_FRAGMENTS: u32 = 1 << 5;
 const XDP_PASS: i32 = 2;
@@ -23,7 +26,6 @@ const KTIME_GET_NS: i32 = 5;
 const REDIRECT_MAP: i32 = 51;
 const XDP_ADJUST_META: i32 = 54;
 const XDP_GET_BUFF_LEN: i32 = 188;
-const LOG_BYTES: usize = 16_384;
 
 /// How the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ impl XdpProgram {
     /// Loads and attaches; frames longer than `longest_bytes`, and those of queues without a socket, go the usual way.
     pub fn attach(interface: u32, queues: u32, longest_bytes: u32, mode: XdpMode) -> io::Result<XdpProgram> {
         let sockets = create_map(queues)?;
-        let program = load(&instructions(sockets.as_raw_fd(), longest_bytes as i32))?;
+        let program = load(&instructions(sockets.as_raw_fd(), longest_bytes as i32), PROG_FLAG_FRAGMENTS)?;
         let attributes = [program.as_raw_fd() as u32, interface, ATTACH_TYPE_XDP, mode.flags()];
         let link = owned(call(BPF_LINK_CREATE, &attributes)?);
         Ok(XdpProgram { sockets, _program: program, _link: link })
@@ -87,65 +89,6 @@ fn create_map(entries: u32) -> io::Result<OwnedFd> {
     call(BPF_MAP_CREATE, &[MAP_TYPE_XSKMAP, 4, 4, entries]).map(owned)
 }
 
-fn load(instructions: &[Instruction]) -> io::Result<OwnedFd> {
-    #[repr(C)]
-    struct Load {
-        kind: u32,
-        instruction_count: u32,
-        instructions: u64,
-        license: u64,
-        log_level: u32,
-        log_bytes: u32,
-        log: u64,
-        kernel_version: u32,
-        flags: u32,
-    }
-    let mut log = vec![0_u8; LOG_BYTES];
-    let attributes = Load {
-        kind: PROG_TYPE_XDP,
-        instruction_count: instructions.len() as u32,
-        instructions: instructions.as_ptr() as u64,
-        license: c"Dual MIT/GPL".as_ptr() as u64,
-        log_level: 1,
-        log_bytes: LOG_BYTES as u32,
-        log: log.as_mut_ptr() as u64,
-        kernel_version: 0,
-        flags: PROG_FLAG_FRAGMENTS,
-    };
-    call(BPF_PROG_LOAD, &attributes).map(owned).map_err(|error| {
-        let text = String::from_utf8_lossy(&log);
-        let reason = text.trim_end_matches('\0').lines().last().unwrap_or_default();
-        io::Error::new(error.kind(), format!("{error} {reason}"))
-    })
-}
-
-/// One instruction as the kernel reads it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Instruction {
-    code: u8,
-    registers: u8,
-    offset: i16,
-    immediate: i32,
-}
-
-/// Source and destination register, as they are in an instruction.
-fn op(code: u8, destination: u8, source: u8, offset: i16, immediate: i32) -> Instruction {
-    Instruction { code, registers: source << 4 | destination, offset, immediate }
-}
-
-const MOVE: u8 = 0xbf;
-const MOVE_NUMBER: u8 = 0xb7;
-const ADD_NUMBER: u8 = 0x07;
-const LOAD_WORD: u8 = 0x61;
-const LOAD_NUMBER: u8 = 0x18;
-const STORE: u8 = 0x7b;
-const CALL: u8 = 0x85;
-const EXIT: u8 = 0x95;
-const JUMP_ABOVE: u8 = 0x2d;
-const JUMP_ABOVE_NUMBER: u8 = 0x25;
-const JUMP_NOT_EQUAL_NUMBER: u8 = 0x55;
-const MAP_DESCRIPTOR: u8 = 1;
 /// Offsets of `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_META: i16 = 8;
@@ -185,20 +128,4 @@ fn instructions(sockets: RawFd, longest_bytes: i32) -> Vec<Instruction> {
         op(MOVE_NUMBER, 0, 0, 0, XDP_PASS),
         op(EXIT, 0, 0, 0, 0),
     ]
-}
-
-fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<RawFd> {
-    // SAFETY: pointer and size describe `attributes`, a plain C value; what it points to outlives the call.
-    let result = unsafe {
-        libc::syscall(libc::SYS_bpf, command, (attributes as *const T).cast::<libc::c_void>(), size_of::<T>())
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(result as RawFd)
-}
-
-fn owned(descriptor: RawFd) -> OwnedFd {
-    // SAFETY: the kernel has just made the descriptor, it belongs to nobody else.
-    unsafe { OwnedFd::from_raw_fd(descriptor) }
 }

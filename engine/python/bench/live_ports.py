@@ -27,7 +27,7 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
-FLOOR_FPS = 700_000
+FLOOR_FPS = 1_300_000
 FLOOR_S = 10
 FLOOR_TRIALS = 3
 _FAILURES_IN_A_ROW = 4
@@ -35,7 +35,7 @@ _PEER_S = 5
 _WARM_UP_S = 1.0
 _WIRE = """
 name: pair
-tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
+tester: {ports: [{numbers: 1-2, rate_bps: 10000000000}]}
 links: [{from: "tester:1", to: "tester:2"}]
 """
 _STATIONS = """
