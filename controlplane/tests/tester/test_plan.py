@@ -339,6 +339,12 @@ def test_a_port_that_starts_later_begins_with_a_whole_burst(
     assert clock.departures == 3 * (clock.last_slot + 1) + 4, "the first burst is left out, three are sent"
 
 
+def test_slots_of_a_burst_are_as_short_as_frames_on_the_line() -> None:
+    """Two frames of 672 ns each 672 us: a thousand slots fit."""
+    stream = Stream("s", 64, Fraction(2 * 10**6, 672), 4, Pairs(), (1, 2), (3, 4), burst=Burst(2))
+    assert make_plan((stream,), LIMITS, RATES).streams[0].clock.last_slot == 999
+
+
 def test_a_start_that_a_departure_misses_by_less_than_half_a_tick_is_that_departure() -> None:
     plan = plan_of(Pairs(), (1, 2), (3, 4), rate_fps=Fraction(5 * 10**9, 5002), start_offset_ns=(0, 1000))
     assert [(part.start_offset_ticks, [each.skipped for each in part.transmitters]) for part in plan.streams] == [

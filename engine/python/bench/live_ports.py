@@ -27,7 +27,7 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
-FLOOR_FPS = 1_300_000
+FLOOR_FPS = 1_500_000
 FLOOR_S = 10
 FLOOR_TRIALS = 3
 _FAILURES_IN_A_ROW = 4

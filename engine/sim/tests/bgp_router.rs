@@ -88,6 +88,7 @@ impl Bench {
             }
             self.network.run_until(now_ps + MS_PS).unwrap();
             for (port, _, frame) in self.network.host_take("h").unwrap() {
+                assert!(frame.len() >= 60, "a switch on the way drops shorter ones");
                 if frame.len() > 200 && frame[23] == 17 {
                     self.data.push((port, frame));
                 } else if !self.deaf {

@@ -56,7 +56,7 @@ def sampling_error(
     spread, whole = spread_of(known), statistic(trials)
     if whole is None or not spread.stddev:
         return Fraction(0)
-    # scipy.stats, whose t.ppf is this, takes half a second more to load.
+    # scipy.stats, whose t.ppf is this, takes 0.3 s more to load.
     from scipy.special import stdtrit
 
     deviation = (len(known) - 1) * spread.stddev / sqrt(len(known))

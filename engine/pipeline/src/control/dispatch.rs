@@ -129,6 +129,8 @@ fn hand_out_of_egress<T: Dispatch + ?Sized>(target: &mut T, port: u16, last: Opt
     hand_out_others(target, T::enqueue_clone);
     match last {
         None => target.transmit(port, frame),
+        // A packet that is moved once more just after it was written makes the processor wait.
+        Some(Output::Reenter(packet)) => target.recirculate(packet),
         Some(last) => hand_out(target, last, T::enqueue_clone),
     }
 }

@@ -243,7 +243,8 @@ impl Router {
         for route in work.routes {
             self.routes.learn(route.prefix, route.via);
         }
-        for (port, bytes) in work.frames {
+        for (port, mut bytes) in work.frames {
+            ethernet::pad(&mut bytes);
             let frame = ports.copy(&bytes);
             let now_ps = ports.now_ps();
             ports.enqueue(port, frame, now_ps);
