@@ -16,7 +16,8 @@ mod lane;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use lane::{Lane, NONE};
+use lane::{Keyed, Lane, NONE};
+use p4mesh_pipeline::prefetch;
 
 use crate::arrival::Arrival;
 
@@ -105,6 +106,23 @@ impl First {
     }
 }
 
+/// A frame on its way: a line of the cache.
+#[derive(Default)]
+#[repr(C, align(64))]
+struct Landing {
+    key: u128,
+    arrival: Arrival,
+}
+
+const _: () = assert!(size_of::<Landing>() == 64);
+
+impl Keyed for Landing {
+    #[inline]
+    fn key(&self) -> u128 {
+        self.key
+    }
+}
+
 /// Less than the key of any event, as all but those of the loop have a bit for it and the loop has a source.
 const UNKNOWN: u128 = 0;
 
@@ -114,8 +132,8 @@ const UNKNOWN: u128 = 0;
 /// the lowest 20.
 #[derive(Default)]
 pub struct EventQueue {
-    flights: [Lane<Arrival>; FLIGHT_LANES],
-    others: [Lane<()>; OTHER_LANES],
+    flights: [Lane<Landing>; FLIGHT_LANES],
+    others: [Lane<u128>; OTHER_LANES],
     heap: BinaryHeap<Reverse<u128>>,
     /// The first key, where it has been looked for since the queue changed; else its key is [`UNKNOWN`].
     first: First,
@@ -149,7 +167,7 @@ impl EventQueue {
     /// Adds a key to a lane where it fits, or else to the heap.
     fn push_in_order(&mut self, key: u128) {
         match self.others.iter_mut().find(|lane| lane.fits(key)) {
-            Some(lane) => lane.push(key, ()),
+            Some(lane) => lane.push(key),
             None => self.heap.push(Reverse(key)),
         }
     }
@@ -161,7 +179,7 @@ impl EventQueue {
         let Some(lane) = self.flights.iter_mut().find(|lane| lane.fits(key)) else {
             return Some(arrival);
         };
-        lane.push(key, arrival);
+        lane.push(Landing { key, arrival });
         self.comes(key);
         None
     }
@@ -198,9 +216,9 @@ impl EventQueue {
         };
         let behind = |lane| usize::from(lane == first);
         let flights = self.flights.iter().enumerate();
-        let flights = flights.filter_map(|(number, lane)| Some(lane.get(behind(number))?.0));
+        let flights = flights.filter_map(|(number, lane)| lane.get(behind(number)).map(Keyed::key));
         let others = self.others.iter().enumerate();
-        let others = others.filter_map(|(number, lane)| Some(lane.get(behind(FLIGHT_LANES + number))?.0));
+        let others = others.filter_map(|(number, lane)| lane.get(behind(FLIGHT_LANES + number)).copied());
         flights.chain(others).chain(of_heap).min().map(time_of)
     }
 
@@ -221,11 +239,17 @@ impl EventQueue {
         self.last_lane = lane;
         let (ticket, index) = (ticket_of(key), index_of(key));
         if let Some(lane) = self.flights.get_mut(lane) {
-            lane.take_first(landed);
+            // It is copied as a whole: the processor waits for what was just written in other pieces than it is read.
+            std::mem::swap(landed, &mut lane.take_first().arrival);
+            if let Some(next) = lane.get(0) {
+                prefetch(next.arrival.frame.as_ptr());
+            }
             return Some((time_ps, ticket, Source::Landed(index)));
         }
         match self.others.get_mut(lane - FLIGHT_LANES) {
-            Some(lane) => lane.take_first(&mut ()),
+            Some(lane) => {
+                lane.take_first();
+            }
             None => {
                 self.heap.pop();
             }
@@ -236,7 +260,7 @@ impl EventQueue {
     /// A frame that is likely to land soon, with its sender: the one `behind` the first in the lane of the last event.
     #[inline]
     pub fn soon_to_land(&self, behind: usize) -> Option<(u32, &Arrival)> {
-        let (key, arrival) = self.flights.get(self.last_lane)?.get(behind)?;
+        let Landing { key, arrival } = self.flights.get(self.last_lane)?.get(behind)?;
         Some((index_of(*key), arrival))
     }
 
@@ -244,12 +268,12 @@ impl EventQueue {
     #[inline]
     pub fn soon(&self, behind: usize) -> Option<Source> {
         let lane = self.last_lane.checked_sub(FLIGHT_LANES)?;
-        self.others.get(lane)?.get(behind).map(|it| Source::decode(it.0))
+        self.others.get(lane)?.get(behind).map(|&key| Source::decode(key))
     }
 
     /// The senders of all frames that are here.
     pub fn flying(&self) -> impl Iterator<Item = u32> + '_ {
-        self.flights.iter().flat_map(Lane::iter).map(|(key, _)| index_of(*key))
+        self.flights.iter().flat_map(Lane::iter).map(|it| index_of(it.key))
     }
 
     /// Takes the event of a source out, wherever it is, but no frame; looks at all pending events.
@@ -287,14 +311,12 @@ impl EventQueue {
 
     #[inline]
     fn least(&mut self) -> First {
-        let mut first = First { key: self.heap.peek().map_or(NONE, |key| key.0), lane: HEAP };
-        for (number, lane) in self.flights.iter().enumerate() {
-            first = first.or(lane.first(), number);
-        }
-        for (number, lane) in self.others.iter().enumerate() {
-            first = first.or(lane.first(), FLIGHT_LANES + number);
-        }
-        first
+        let first = First { key: self.heap.peek().map_or(NONE, |key| key.0), lane: HEAP };
+        // Side by side, as each comparison waits for the one before.
+        let of_flights = First { key: self.flights[0].first(), lane: 0 }.or(self.flights[1].first(), 1);
+        let others = First { key: self.others[0].first(), lane: FLIGHT_LANES };
+        let of_others = others.or(self.others[1].first(), FLIGHT_LANES + 1);
+        first.or(of_flights.key, of_flights.lane).or(of_others.key, of_others.lane)
     }
 }
 

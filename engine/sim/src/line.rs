@@ -29,32 +29,34 @@ pub struct Slot {
     pub decision_ps: u64,
 }
 
-/// The sending side of a line.
+/// The sending side of a line. First comes all that each frame needs.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Line {
-    clock: BitClock,
-    rate_bps: u64,
-    gap_bits: u32,
-    /// How many bytes the receiver waits for; `None` is all of them.
-    lookahead_bytes: Option<u32>,
-    /// No frame takes less of the line than this, gap included.
-    min_slot_bits: u64,
     free: Span,
     /// No frame starts before this (a PAUSE).
     held: Span,
+    clock: BitClock,
     preamble: Span,
     timing: Timing,
+    rate_bps: u64,
+    /// No frame takes less of the line than this, gap included.
+    min_slot_bits: u64,
+    /// How many bytes the receiver waits for; `None` is all of them.
+    lookahead_bytes: Option<u32>,
+    gap_bits: u32,
 }
 
 /// Durations that depend on the frame length, kept for the length that was sent last.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 struct Timing {
     wire_bytes: u32,
+    /// From the start of the preamble to the end of the gap.
+    occupied: Span,
     /// From the first bit.
     body: Span,
     decision: Span,
-    /// From the start of the preamble to the end of the gap.
-    occupied: Span,
 }
 
 impl Line {

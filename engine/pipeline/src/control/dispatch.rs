@@ -5,7 +5,7 @@ use crate::control::switch::Switch;
 use crate::exec::passes::{Held, Ingressed};
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
-use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket};
+use crate::packets::packet::{Copies, EgressPacket, EgressTimes, IngressPacket};
 
 /// Interface of a target to the passes of a packet.
 pub struct Passes<'a> {
@@ -79,7 +79,11 @@ pub trait Dispatch {
                 hand_out_others(self, Self::enqueue);
                 self.drop(reason);
             }
-            Ingressed::Replicated => hand_out_others(self, Self::enqueue),
+            Ingressed::Replicated(copies) => {
+                hand_out_others(self, Self::enqueue);
+                hand_out_copies(self, copies);
+            }
+            Ingressed::Ended => hand_out_others(self, Self::enqueue),
             Ingressed::Resubmitted(packet) => {
                 hand_out_others(self, Self::enqueue);
                 return Some(packet);
@@ -152,6 +156,17 @@ fn hand_out_items<T: Dispatch + ?Sized>(target: &mut T, enqueue: fn(&mut T, Egre
     }
     if let Some(Passes { out, .. }) = target.passes() {
         out.give_items(items);
+    }
+}
+
+/// Hands the copies of a packet to the target.
+#[inline(never)]
+fn hand_out_copies<T: Dispatch + ?Sized>(target: &mut T, copies: Copies) {
+    for packet in copies.packets() {
+        target.enqueue(packet);
+    }
+    if let Some(Passes { switch, .. }) = target.passes() {
+        switch.end_copies(copies);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::exec::trace::Trace;
 use crate::numbers::rng::Rng;
 use crate::packets::frame::Frame;
 use crate::packets::output::{Output, Outputs};
-use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket};
+use crate::packets::packet::{Copies, EgressPacket, EgressTimes, IngressPacket};
 use crate::packets::snapshot::SnapshotPool;
 use crate::state::cells::{MeterState, State};
 use crate::state::profile::ProfileState;
@@ -173,7 +173,11 @@ impl Switch {
         out: &mut Outputs,
     ) {
         let packet = match self.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
-            Ingressed::Replicated => return,
+            Ingressed::Replicated(copies) => {
+                out.items.extend(copies.packets().map(Output::Enqueue));
+                return self.end_copies(copies);
+            }
+            Ingressed::Ended => return,
             Ingressed::Held(held) => Output::Enqueue(self.keep(held, std::mem::take(&mut packet.frame))),
             Ingressed::Dropped(reason) => Output::Drop(reason),
             Ingressed::Resubmitted(packet) => Output::Reenter(packet),
@@ -197,6 +201,11 @@ impl Switch {
     /// Lets the packet that the last ingress pass holds outlast the next pass.
     pub(crate) fn keep(&mut self, held: Held, frame: Frame) -> EgressPacket {
         self.engine.keep(&self.executable, held, frame)
+    }
+
+    /// Takes back what the copies of the last ingress pass have used.
+    pub(crate) fn end_copies(&mut self, copies: Copies) {
+        self.engine.end_copies(copies);
     }
 
     /// Egress control and deparser, clone, recirculate.

@@ -8,7 +8,7 @@ use crate::exec::executable::Executable;
 use crate::exec::passes::Engine;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
-use crate::packets::packet::{EgressPacket, InstanceType};
+use crate::packets::packet::{Copies, InstanceType};
 
 impl Engine {
     /// Clone of the frame as it came in, parsed again, with the metadata of the field list.
@@ -40,7 +40,7 @@ impl Engine {
                     self.regs[slot as usize] = value;
                 }
                 self.regs.set(fields.instance_type, InstanceType::IngressClone as u64);
-                self.replicate(program, copy, payload, InstanceType::IngressClone, Some(session), out);
+                self.queue_copies(program, copy, payload, InstanceType::IngressClone, session, out);
             }
             None => Engine::drop_copy(copy, DropReason::LoopLimit, out),
         }
@@ -63,7 +63,7 @@ impl Engine {
         self.set_slot(packet_slot::EXIT, 0);
         self.regs.set(program.code.intrinsics.instance_type, InstanceType::EgressClone as u64);
         let copy = out.pool.copy_of(wire.frame);
-        self.replicate(program, copy, wire.cursor, InstanceType::EgressClone, Some(session), out);
+        self.queue_copies(program, copy, wire.cursor, InstanceType::EgressClone, session, out);
         self.preserved.push(preserved.fields);
         self.go_on(aside);
     }
@@ -108,7 +108,29 @@ impl Engine {
         }
     }
 
-    /// Queues one packet per entry of `self.copies`, all of them sharing the present state.
+    /// Puts the copies of a clone into the outputs.
+    fn queue_copies(
+        &mut self,
+        program: &Program,
+        frame: Frame,
+        payload: usize,
+        instance_type: InstanceType,
+        session: u64,
+        out: &mut Outputs,
+    ) {
+        if let Some(copies) = self.replicate(program, frame, payload, instance_type, Some(session), out) {
+            out.items.extend(copies.packets().map(Output::Enqueue));
+            self.end_copies(copies);
+        }
+    }
+
+    /// Takes the list of copies back, for reuse.
+    pub fn end_copies(&mut self, copies: Copies) {
+        self.copies = copies.replicas;
+    }
+
+    /// One packet per entry of `self.copies`, all of them sharing the present state. `None` where there is none, or where
+    /// all are dropped.
     pub(super) fn replicate(
         &mut self,
         program: &Program,
@@ -117,7 +139,7 @@ impl Engine {
         instance_type: InstanceType,
         session: Option<u64>,
         out: &mut Outputs,
-    ) {
+    ) -> Option<Copies> {
         for slot in [
             packet_slot::CLONE_SESSION,
             packet_slot::CLONE_LIST,
@@ -140,25 +162,21 @@ impl Engine {
         let priority = match priority {
             _ if class != 0 && class < self.config.queues_per_port => class,
             Some(priority) => priority,
-            None => return Engine::drop_copy(frame, DropReason::UnknownQueue, out),
+            None => {
+                Engine::drop_copy(frame, DropReason::UnknownQueue, out);
+                return None;
+            }
         };
+        let replicas = std::mem::take(&mut self.copies);
+        if replicas.is_empty() {
+            out.pool.give(frame);
+            return None;
+        }
         let length_bytes = self.slot(packet_slot::LENGTH) as u32;
         let slots = program.layout.slots;
-        let snapshot = self.snapshots.make(&self.regs[..slots], frame, payload, self.passes);
-        out.items.extend(self.copies.iter().map(|copy| {
-            Output::Enqueue(EgressPacket {
-                egress_port: copy.port,
-                egress_rid: copy.instance,
-                priority,
-                instance_type,
-                length_bytes,
-                replicated: true,
-                snapshot: self.snapshots.share(&snapshot),
-            })
-        }));
-        if let Some(frame) = self.snapshots.give(snapshot) {
-            out.pool.give(frame);
-        }
+        let (slots, shares) = (&self.regs[..slots], replicas.len() as u32);
+        let snapshot = self.snapshots.make(slots, frame, payload, self.passes, shares);
+        Some(Copies { replicas, priority, instance_type, length_bytes, snapshot })
     }
 
     fn reset_metadata(&mut self, program: &Program) {

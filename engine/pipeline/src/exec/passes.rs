@@ -19,7 +19,7 @@ use crate::exec::{boundary, wire};
 use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
-use crate::packets::packet::{EgressPacket, EgressTimes, IngressPacket, InstanceType, Preserved};
+use crate::packets::packet::{Copies, EgressPacket, EgressTimes, IngressPacket, InstanceType, Preserved};
 use crate::packets::snapshot::SnapshotPool;
 use crate::state::cells::State;
 use crate::state::replication::Replication;
@@ -64,12 +64,14 @@ pub(crate) struct Held {
 
 /// The end of an ingress pass for its packet, after all that is in the outputs.
 pub(crate) enum Ingressed {
-    /// Copies of it are in the outputs.
-    Replicated,
+    /// Copies of it: [`Engine::end_copies`] comes when they are handed out.
+    Replicated(Copies),
     /// It goes to the queue of a port: [`Engine::egress_of_held`] or [`Engine::keep`] comes before the next pass, or its
     /// frame is dropped.
     Held(Held),
     Dropped(DropReason),
+    /// The outputs tell all.
+    Ended,
     Resubmitted(IngressPacket),
 }
 
@@ -136,8 +138,8 @@ impl Engine {
                     self.copies.clear();
                     self.copies.extend_from_slice(copies);
                     let frame = std::mem::take(frame);
-                    self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
-                    Ingressed::Replicated
+                    let copies = self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
+                    copies.map_or(Ingressed::Ended, Ingressed::Replicated)
                 }
                 _ => Engine::dropped_in_ingress(frame, DropReason::EmptyMulticastGroup, out),
             },
@@ -156,7 +158,7 @@ impl Engine {
             instance_type: InstanceType::Normal,
             length_bytes: self.slot(packet_slot::LENGTH) as u32,
             replicated: false,
-            snapshot: self.snapshots.make(slots, frame, payload, self.passes),
+            snapshot: self.snapshots.make(slots, frame, payload, self.passes, 1),
         }
     }
 

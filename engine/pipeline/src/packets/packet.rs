@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use crate::packets::frame::Frame;
 use crate::packets::snapshot::Share;
+use crate::vocabulary::entries::Replica;
 
 /// `standard_metadata.instance_type`, with the numbers of simple_switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +57,31 @@ pub struct EgressPacket {
     pub(crate) replicated: bool,
     /// Headers, metadata and payload, private to the pipeline.
     pub(crate) snapshot: Share,
+}
+
+/// Copies of a packet, all of them sharing its state: each goes to the queue of a port.
+pub(crate) struct Copies {
+    pub replicas: Vec<Replica>,
+    pub priority: u8,
+    pub instance_type: InstanceType,
+    pub length_bytes: u32,
+    pub snapshot: Share,
+}
+
+impl Copies {
+    /// Made one by one, where each goes: a packet that is copied just after it was written makes the processor wait.
+    #[inline(always)]
+    pub fn packets(&self) -> impl Iterator<Item = EgressPacket> + '_ {
+        self.replicas.iter().map(|copy| EgressPacket {
+            egress_port: copy.port,
+            egress_rid: copy.instance,
+            priority: self.priority,
+            instance_type: self.instance_type,
+            length_bytes: self.length_bytes,
+            replicated: true,
+            snapshot: self.snapshot.of_copy(),
+        })
+    }
 }
 
 /// Data of the traffic manager when it hands a packet to egress.

@@ -20,6 +20,14 @@ pub(crate) struct Snapshot {
 /// used again.
 pub(crate) struct Share(u32);
 
+impl Share {
+    /// Another one of the shares with which the snapshot was made.
+    #[inline]
+    pub fn of_copy(&self) -> Share {
+        Share(self.0)
+    }
+}
+
 struct Shared {
     /// Not here while a pass works on it.
     snapshot: Option<Box<Snapshot>>,
@@ -34,8 +42,8 @@ pub(crate) struct SnapshotPool {
 }
 
 impl SnapshotPool {
-    /// A snapshot with one share.
-    pub fn make(&mut self, slots: &[u64], frame: Frame, payload: usize, pass: u64) -> Share {
+    /// A snapshot with so many shares, of which this is one and the others are [`Share::of_copy`].
+    pub fn make(&mut self, slots: &[u64], frame: Frame, payload: usize, pass: u64, shares: u32) -> Share {
         let place = self.free.pop().unwrap_or_else(|| {
             self.snapshots.push(Shared { snapshot: None, shares: 0 });
             self.snapshots.len() as u32 - 1
@@ -48,15 +56,8 @@ impl SnapshotPool {
         snapshot.payload = payload;
         snapshot.pass = pass;
         snapshot.egressed = 0;
-        shared.shares = 1;
+        shared.shares = shares;
         Share(place)
-    }
-
-    /// One more share in the same snapshot.
-    #[inline]
-    pub fn share(&mut self, share: &Share) -> Share {
-        self.snapshots[share.0 as usize].shares += 1;
-        Share(share.0)
     }
 
     /// Takes the snapshot out for a pass, and says whether nobody else has a share in it.
@@ -93,11 +94,11 @@ mod tests {
     #[test]
     fn the_last_share_gives_the_frame_back_and_the_place_is_used_again() {
         let mut pool = SnapshotPool::default();
-        let first = pool.make(&[7], vec![1, 2], 1, 5);
-        let second = pool.share(&first);
+        let first = pool.make(&[7], vec![1, 2], 1, 5, 2);
+        let second = first.of_copy();
         assert_eq!(pool.give(first), None);
         assert_eq!(pool.give(second), Some(vec![1, 2]));
-        let third = pool.make(&[], vec![3], 0, 6);
+        let third = pool.make(&[], vec![3], 0, 6, 1);
         assert_eq!(pool.snapshots.len(), 1);
         let (snapshot, alone) = pool.lend(&third);
         assert!(alone && snapshot.slots.is_empty());

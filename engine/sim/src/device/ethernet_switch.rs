@@ -167,13 +167,13 @@ impl EthernetSwitch {
         if arrival.fcs.is_bad() && self.config.filter_bad_fcs {
             return Some(DropCause::BadFcs);
         }
-        if is_link_local(ethernet::number(ethernet::destination(&arrival.frame))) {
+        if is_link_local(ethernet::destination_number(&arrival.frame)) {
             return Some(DropCause::LinkLocal);
         }
         if self.lookup.as_mut().is_some_and(|lookup| !lookup.admit(now_ps)) {
             return Some(DropCause::LookupOverload);
         }
-        let to_group = is_group(ethernet::number(ethernet::destination(&arrival.frame)));
+        let to_group = is_group(ethernet::destination_number(&arrival.frame));
         if self.simultaneous.as_mut().is_some_and(|it| it.loses(port, to_group, length as u32, now_ps)) {
             return Some(DropCause::SimultaneousArrival);
         }
@@ -195,7 +195,7 @@ impl EthernetSwitch {
 
     #[inline]
     fn decide(&mut self, frame: &[u8], port: usize, vid: u16, now_ps: u64) -> Decision {
-        let destination = ethernet::number(ethernet::destination(frame));
+        let destination = ethernet::destination_number(frame);
         if !is_group(destination) {
             return match self.macs.lookup(key(vid, destination), now_ps) {
                 Some(output) if output == port => Decision::Drop(DropCause::SamePort),
@@ -243,7 +243,7 @@ impl EthernetSwitch {
 
     /// How long a frame waits for the server that replicates frames, if it needs it.
     fn serve(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
-        let group = is_group(ethernet::number(ethernet::destination(frame)));
+        let group = is_group(ethernet::destination_number(frame));
         let Some(server) = self.broadcast.as_mut().filter(|it| group || it.serves_unknown_unicast()) else {
             return Ok(0);
         };
@@ -424,7 +424,7 @@ impl Device for EthernetSwitch {
             path.carry_out(now_ps, macs, |learned| counters.learned(learned));
         }
         let vid = tag.map_or(0, |tag| tag.vid);
-        let source = ethernet::number(ethernet::source(&arrival.frame));
+        let source = ethernet::source_number(&arrival.frame);
         if self.config.learning && !is_group(source) {
             self.learn(key(vid, source), port, now_ps);
         }
@@ -460,7 +460,7 @@ impl Device for EthernetSwitch {
             Decision::Flood => match self.admit_to_all(&arrival.frame, now_ps) {
                 Ok(wait_ps) => {
                     passage.delay_ps += wait_ps;
-                    *(if is_group(ethernet::number(ethernet::destination(&arrival.frame))) {
+                    *(if is_group(ethernet::destination_number(&arrival.frame)) {
                         &mut self.counters.flooded_group
                     } else {
                         &mut self.counters.flooded_unknown

@@ -1,39 +1,64 @@
-//! Keys that come in ascending order, and leave in it, each with what it brings.
-
-use std::collections::VecDeque;
+//! Events that come in ascending order, and leave in it.
 
 /// Greater than the key of any event.
 pub(super) const NONE: u128 = u128::MAX;
 
+/// An event, by its place in the order of all.
+pub(super) trait Keyed {
+    fn key(&self) -> u128;
+}
+
+impl Keyed for u128 {
+    #[inline]
+    fn key(&self) -> u128 {
+        *self
+    }
+}
+
+/// A ring, which is quicker than a `VecDeque`: an entry is written where it stays, and swapped out where it leaves.
 pub(super) struct Lane<T> {
-    entries: VecDeque<(u128, T)>,
+    /// As many as a power of two.
+    places: Box<[T]>,
+    /// Place of the first entry.
+    start: usize,
+    len: usize,
     /// The first key; [`NONE`] in an empty lane.
     first: u128,
     /// The last key; 0 in an empty lane, which takes any other key.
     last: u128,
 }
 
-impl<T> Default for Lane<T> {
+impl<T: Keyed + Default> Default for Lane<T> {
     fn default() -> Lane<T> {
-        Lane { entries: VecDeque::new(), first: NONE, last: 0 }
+        Lane { places: empty(4), start: 0, len: 0, first: NONE, last: 0 }
     }
 }
 
-impl<T: Default> Lane<T> {
+fn empty<T: Default>(places: usize) -> Box<[T]> {
+    (0..places).map(|_| T::default()).collect()
+}
+
+impl<T: Keyed + Default> Lane<T> {
     /// The first key; [`NONE`] in an empty lane.
     #[inline]
     pub fn first(&self) -> u128 {
         self.first
     }
 
-    /// The entry that is `place` behind the first.
+    /// The place of the entry that is so many behind the first.
     #[inline]
-    pub fn get(&self, place: usize) -> Option<&(u128, T)> {
-        self.entries.get(place)
+    fn place(&self, behind: usize) -> usize {
+        (self.start + behind) & (self.places.len() - 1)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &(u128, T)> {
-        self.entries.iter()
+    /// The entry that is so many behind the first.
+    #[inline]
+    pub fn get(&self, behind: usize) -> Option<&T> {
+        (behind < self.len).then(|| &self.places[self.place(behind)])
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).map(|behind| &self.places[self.place(behind)])
     }
 
     /// True for a key that comes after all others.
@@ -42,38 +67,57 @@ impl<T: Default> Lane<T> {
         key > self.last
     }
 
-    /// Appends a key that fits.
+    /// Appends an entry whose key fits.
     #[inline(always)]
-    pub fn push(&mut self, key: u128, brings: T) {
+    pub fn push(&mut self, entry: T) {
+        if self.len == self.places.len() {
+            self.grow();
+        }
+        let key = entry.key();
         self.first = self.first.min(key);
         self.last = key;
-        self.entries.push_back((key, brings));
+        let place = self.place(self.len);
+        // Nothing is there that would have to be dropped.
+        std::mem::forget(std::mem::replace(&mut self.places[place], entry));
+        self.len += 1;
     }
 
-    /// Takes the first key, and what it brings to `brought`, where nothing is.
-    #[inline]
-    pub fn take_first(&mut self, brought: &mut T) {
-        if let Some((_, brings)) = self.entries.front_mut() {
-            // It is copied as a whole: the processor waits for what was just written in other pieces than it is read.
-            std::mem::swap(brought, brings);
-            self.entries.pop_front();
-        }
-        match self.entries.front() {
-            Some(&(first, _)) => self.first = first,
-            None => (self.first, self.last) = (NONE, 0),
-        }
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.places.rotate_left(self.start);
+        self.start = 0;
+        let mut places = std::mem::take(&mut self.places).into_vec();
+        places.resize_with(2 * self.len, T::default);
+        self.places = places.into();
+    }
+
+    /// Takes the first entry: what is taken out of it leaves nothing behind that has to be dropped.
+    #[inline(always)]
+    pub fn take_first(&mut self) -> &mut T {
+        let place = self.start;
+        self.start = self.place(1);
+        self.len -= 1;
+        let next = &self.places[self.start];
+        (self.first, self.last) = match self.len {
+            0 => (NONE, 0),
+            _ => (next.key(), self.last),
+        };
+        &mut self.places[place]
     }
 
     /// Takes a key out, wherever it is; looks at all of them.
     pub fn take(&mut self, is_wanted: impl Fn(u128) -> bool) -> Option<u128> {
-        let at = self.entries.iter().position(|&(key, _)| is_wanted(key))?;
-        let key = self.entries.remove(at).map(|(key, _)| key);
-        self.first = self.entries.front().map_or(NONE, |it| it.0);
-        self.last = self.entries.back().map_or(0, |it| it.0);
-        key
+        let at = self.iter().position(|entry| is_wanted(entry.key()))?;
+        (at..self.len - 1).for_each(|behind| self.places.swap(self.place(behind), self.place(behind + 1)));
+        self.len -= 1;
+        let key = std::mem::take(&mut self.places[self.place(self.len)]).key();
+        self.first = self.get(0).map_or(NONE, Keyed::key);
+        self.last = self.iter().last().map_or(0, Keyed::key);
+        Some(key)
     }
 
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.len
     }
 }

@@ -110,12 +110,11 @@ impl<'a> Flow<'a> {
     }
 
     /// To the egress pass if its port can start to send now, or else to a queue of the port.
+    // Compiled into where packets are made: one that is copied just after it was written makes the processor wait.
+    #[inline(always)]
     fn place(&mut self, packet: EgressPacket) {
         let Flow { tester, fabric, .. } = self;
         let now_ps = fabric.now_ps;
-        if tester.place(packet.egress_port) == Place::Port(tester.loop_index) {
-            tester.wake(fabric);
-        }
         let local = match tester.place(packet.egress_port) {
             Place::Port(local) => local,
             Place::Cpu => return self.leave_at_once(None, packet),
@@ -124,6 +123,9 @@ impl<'a> Flow<'a> {
                 return self.discard(packet);
             }
         };
+        if local == tester.loop_index {
+            tester.wake(fabric);
+        }
         if self.is_idle(local) {
             return self.leave_at_once(Some(local), packet);
         }
@@ -258,7 +260,7 @@ impl Dispatch for Flow<'_> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, packet: EgressPacket) {
         self.place(packet);
     }

@@ -31,17 +31,18 @@ pub(super) struct Queued {
     pub enqueue_depth: u32,
 }
 
-/// The queues of one port.
+/// The queues of one port. A frame that is sent needs the first line of the cache alone, unless it is of another priority.
+#[repr(C, align(64))]
 pub(super) struct TesterPort {
-    /// Its number in the program.
-    pub(super) number: u16,
-    pub(super) queues: [VecDeque<Queued>; PRIORITIES],
     /// Bit p: queue p is not empty.
     pub(super) occupied: u8,
     pub(super) free_event_pending: bool,
+    pub(super) pad_to_minimum: bool,
+    /// Its number in the program.
+    pub(super) number: u16,
     pub(super) tx_stamp_offset_ps: i64,
     pub(super) rx_stamp_offset_ps: i64,
-    pub(super) pad_to_minimum: bool,
+    pub(super) queues: [VecDeque<Queued>; PRIORITIES],
     pub(super) drops: DropCounters,
 }
 
