@@ -47,7 +47,11 @@ OTHERS = {"AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndW
 PROCESSOR_S = 120
 """Time of the processor that one mutant may take."""
 TIMES_AS_LONG = 10
-"""How much longer than without a mutant a test may take, but for two seconds: a loop may have lost its end."""
+"""How much longer than without a mutant a test may take, as a loop may have lost its end.
+
+To that come two seconds and the time of the longest test: one that came before paid for what a process does only once,
+such as imports and what is cached, and the first test that a mutant meets pays for it again.
+"""
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ class Mutation:
         for place, number in enumerate(tests):
             following = session.items[tests[place + 1]] if place + 1 < len(tests) else None
             if mutant is not None:
-                end_s = time.process_time() + 2 + TIMES_AS_LONG * self._times_s[number]
+                end_s = time.process_time() + 2 + max(self._times_s.values()) + TIMES_AS_LONG * self._times_s[number]
                 resource.setrlimit(resource.RLIMIT_CPU, (min(int(end_s), PROCESSOR_S), PROCESSOR_S))
             session.config.hook.pytest_runtest_protocol(item=session.items[number], nextitem=following)
             if session.testsfailed:

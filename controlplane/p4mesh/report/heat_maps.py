@@ -44,7 +44,7 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | Paragraph | None:
     values = [
         {
             "part": trial.unit,
-            "x": trial.index + 1,
+            "x": trial.index,
             "y": port["port"],
             "load": trial.load_pct,
             "value": _of_mean_pct(port["rx_frames"], trial),

@@ -28,8 +28,7 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
     if not shown:
         return None
     values = [
-        {"part": trial.unit, "trial": trial.index + 1, "load": trial.load_pct, "verdict": _word(trial)}
-        for trial in shown
+        {"part": trial.unit, "trial": trial.index, "load": trial.load_pct, "verdict": _word(trial)} for trial in shown
     ]
     place = {
         "field": "trial",

@@ -81,21 +81,19 @@ def layout_of(frame: Frame) -> SeedLayout:
         places.append(Place(tag))
     tags_end = len(places)
     innermost = _innermost(frame)
-    stack, first = _OUTER, True
+    stack = _OUTER
     for layer in layers[tags_end:innermost]:
         if isinstance(layer, Ethernet):
             places.append(Place("inner_ethernet"))
-            stack, first = _INNER, False
-        elif first and len(places) == tags_end and isinstance(layer, NetworkLayer):
+            stack = _INNER
+        elif len(places) == tags_end and isinstance(layer, NetworkLayer):
             places.append(Place(f"first_{layer.kind}"))
         elif len(places) == tags_end + 1 and places[-1].header == "first_ipv6" and isinstance(layer, ExtensionHeader):
             places.append(Place("first_extension"))
-        elif first and len(places) == tags_end + 1 and isinstance(layer, Udp):
+        elif len(places) == tags_end + 1 and isinstance(layer, Udp):
             places.append(Place("first_udp"))
-            first = False
         else:
             places.append(put(stack, layer))
-            first = False
     units = 0
     for layer in layers[innermost:]:
         match layer:
@@ -118,11 +116,8 @@ def layout_of(frame: Frame) -> SeedLayout:
 
 def can_be_cut(frame: Frame) -> bool:
     """Whether the program corrects all lengths and checksums of a frame that leaves shorter than its seed."""
-    layout = layout_of(frame)
-    if frame.bad_checksums:
-        return False
     known = ("ethernet", "outer_vlan", "inner_vlan", "ipv4", "ipv6", "extension", "udp")
-    return not any(layout.words.values()) and all(place.header in known for place in layout.places)
+    return not frame.bad_checksums and all(place.header in known for place in layout_of(frame).places)
 
 
 def _innermost(frame: Frame) -> int:
@@ -273,8 +268,7 @@ def require_field(stream: str, frame: Frame, modifier: FieldModifier, fields: Fi
     _require_whole_packets(stream, modifier)
     if place.shift + place.width_bits == place.container_bits:
         return
-    base = getattr(frame.layers[in_frame], modifier.field.field) or 0
-    base = int(base) & (1 << place.width_bits) - 1
+    base = int(getattr(frame.layers[in_frame], modifier.field.field) or 0)
     values = modifier.values
     match values:
         case Progression():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ from support.networks import switch
 from support.processes import members
 
 from p4mesh.cli.main import main
+from p4mesh.cli.output import say, tell
 
 COMMAND = f"{sys.executable} -m p4mesh"
 MESH = ("rfc2889.fully_meshed", "--set", "scaled_frames=200", "--set", "sweep_step_pct=20")
@@ -54,6 +56,18 @@ def test_output_that_nobody_reads_changes_nothing(topology: str, redirection: st
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
     assert (place / "run" / "report.html").exists(), "the run went on"
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_command_without_one_of_its_outputs_writes_to_the_other(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python has them where a shell has closed them: None."""
+    other = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", other)
+    monkeypatch.setattr(sys, "stderr", other)
+    monkeypatch.setattr(sys, closed, None)
+    say("results")
+    tell("progress")
+    assert other.getvalue() == ("progress\n" if closed == "stdout" else "results\n")
 
 
 def test_results_that_cannot_be_written_are_an_environment_error(

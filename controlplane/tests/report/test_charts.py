@@ -202,6 +202,16 @@ def test_times_far_apart_are_marks_over_frame_sizes() -> None:
         assert only["mark"]["type"] == mark
 
 
+def test_bars_have_the_names_of_their_places() -> None:
+    measured = Series("a", ((64.0, 1.0), (353.8, 2.0)))
+    figure = Figure("f", "F", "frame size (B)", "frames/s", (measured,), x_names=(PlaceName(353.8, "IMIX"),))
+    chart = chart_of(figure)
+    assert chart is not None and [bar["size"] for bar in chart.spec["data"]["values"]] == [64.0, "IMIX"]
+    place = "indexof([353.8], datum.value)"
+    label = chart.spec["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
+    assert label == f'{place} < 0 ? datum.label : ["IMIX"][{place}]'
+
+
 def test_a_figure_says_why_it_is_not_drawn() -> None:
     theory = Series("t", ((64.0, 1.0),), theoretical=True)
     (said,) = figures_of((Figure("f", "Rate", "x", "y", (theory, Series("a", ()))),), ())

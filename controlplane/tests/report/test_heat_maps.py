@@ -127,11 +127,11 @@ def test_ports_are_compared_with_their_mean() -> None:
     spec = spec_of(port_chart(trials))
     cells = [(cell["x"], cell["y"], cell["frames"], cell["value"]) for cell in spec["data"]["values"]]
     assert cells == [
-        (1, 0, 10, -60.0),
-        (1, 1, 20, -20.0),
-        (1, 2, 45, 80.0),
-        (3, 0, 1, -33.333),
-        (3, 1, 2, 33.333),
+        (0, 0, 10, -60.0),
+        (0, 1, 20, -20.0),
+        (0, 2, 45, 80.0),
+        (2, 0, 1, -33.333),
+        (2, 1, 2, 33.333),
     ]
     assert spec["spec"]["encoding"]["color"]["scale"] == {"scheme": "blueorange", "domain": [-80.0, 80.0]}
     slight = spec_of(port_chart([receiving("64B", 199, 202, 199)]))
@@ -143,7 +143,7 @@ def test_where_all_trials_are_too_much_each_part_has_its_last_one() -> None:
     some = [receiving("64B", 1, *[2] * 99, index=index) for index in range(200)]
     assert len(spec_of(port_chart(some))["data"]["values"]) == 20_000
     chart = port_chart([*some, receiving("128B", 3, 4, index=200)])
-    assert {cell["x"] for cell in spec_of(chart)["data"]["values"]} == {200, 201}
+    assert {cell["x"] for cell in spec_of(chart)["data"]["values"]} == {199, 200}
     assert isinstance(chart, Chart) and chart.note.startswith("The last trial of each part only.")
 
 

@@ -35,11 +35,12 @@ from p4mesh.report.search_paths import search_chart
 from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.report.suite_document import SuiteTest, suite_document
 from p4mesh.report.text import outcome_text
+from p4mesh.report.trial_log import is_in_log, log_chapter, untrusted_chapter
 from p4mesh.report.vega_script import vega_script
 from p4mesh.report.verdict import badge, statement_of
 from p4mesh.run import RunOptions, run, run_suite
-from p4mesh.store.run_files import StoredTrial
-from p4mesh.store.stored_run import read_run
+from p4mesh.store.run_files import StoredTrial, Timing
+from p4mesh.store.stored_run import StoredRun, read_run
 from p4mesh.traffic.stamps import StampKind
 from p4mesh.verdict import Verdict
 
@@ -415,7 +416,7 @@ def test_a_path_is_that_of_a_unit_that_searched_or_has_a_search_in_it() -> None:
     shown = [
         tuple(value[key] for key in ("part", "trial", "load", "verdict")) for value in chart.spec["data"]["values"]
     ]
-    assert shown == [(unit, *one) for unit in ("a", "nested") for one in ((1, 0.0, "FAIL"), (2, 10.0, "PASS"))], (
+    assert shown == [(unit, *one) for unit in ("a", "nested") for one in ((0, 0.0, "FAIL"), (1, 10.0, "PASS"))], (
         "a trial that follows the search is none of its path"
     )
 
@@ -436,6 +437,74 @@ def test_invalid_trials_are_listed_with_their_reason(finished: Path) -> None:
     broken = replace(first, result={**first.result, "status": "INVALID", "reason": "oload_mismatch: 3 % less"})
     shown = page(run_document(replace(stored, trials=(broken, *stored.trials[1:])), outcome(Verdict.INVALID)))
     assert "oload_mismatch: 3 % less" in shown and ">not trusted<" in shown
+
+
+def trial_of(index: int, verdict: Verdict, rx_frames: int, **result: Any) -> StoredTrial:
+    """One of 1.5 ms in which 1,000,000 frames were sent."""
+    counts = {"tx_frames": 1_000_000, "rx_frames": rx_frames, "lost_frames": 1_000_000 - rx_frames}
+    found = {"status": "MEASURED", "reason": None, "ports": [], "oload_error_ppm": 0, **counts, **result}
+    return StoredTrial("64B", index, 33.333333, verdict, {"duration_ns": 1_500_000}, found)
+
+
+def run_of(*trials: StoredTrial) -> StoredRun:
+    timing = Timing("64B", 0, "2026-11-30T08:09:10+00:00", 0.25)
+    return StoredRun(Path(), {"time_stamps": {"kind": StampKind.FIRST_BIT.value}}, {}, trials, (timing,))
+
+
+def test_the_trial_log_has_counts_of_each_trial_and_columns_that_some_trial_has() -> None:
+    """Means are sums by counts, late frames those of all ports; an excess has an error where a queue fills."""
+    latency = {"count": 2, "min_ns": 1000, "sum_ns": 3001, "max_ns": 2001}
+    fills = {"trend": "fills", "excess_ppm": 12.5, "excess_fps": 3.0, "error_ppm": 0.5}
+    late = [{"late_frames": 1}, {"late_frames": 2}, {}]
+    trials = (
+        trial_of(0, Verdict.FAIL, 1_000_000, ports=late, latency=latency, queues=fills),
+        trial_of(1, Verdict.PASS, 999_000, queues={**fills, "trend": "steady", "excess_fps": 0}),
+        trial_of(2, Verdict.INVALID, 0, transient={"frames": 4}, status="INVALID", reason="link_down"),
+    )
+    (log,) = log_chapter(run_of(*trials)).blocks
+    assert isinstance(log, Grid)
+    shown = [dict(zip([head.title for head in log.heads], row.cells, strict=True)) for row in log.rows]
+    same = {
+        "Part": "64B",
+        "Iload": "33.3333",
+        "Oload": "33.3333",
+        "Duration": "1.5",
+        "Tx": "1,000,000",
+        "Rx": "999,000",
+    }
+    none = dict.fromkeys(("Flooded", "Misdirected", "Duplicate", "Reordered"), "-")
+    none |= dict.fromkeys(("Latency min", "Latency avg", "Latency max", "Excess", "Error", "Wall time", "Started"), "-")
+    no_times = {"of it late": "0", "of it early": "0"}
+    assert shown == [
+        {**same, **none, **no_times, "Trial": "0", "Verdict": "FAIL", "Why": "a queue fills by 12.5 ppm", "Lost": "0",
+         "Rx": "1,000,000", "of it late": "3", "Latency min": "1,000", "Latency avg": "1,500.5", "Latency max": "2,001",
+         "Queues": "fills", "Excess": "12.5", "Error": "0.5", "Wall time": "0.25", "Started": "08:09:10"},
+        {**same, **none, **no_times, "Trial": "1", "Verdict": "PASS", "Why": "", "Lost": "1,000", "Queues": "steady"},
+        {**same, **none, **no_times, "Trial": "2", "Verdict": "INVALID", "Why": "link_down", "Lost": "1,000,000",
+         "Rx": "0", "of it early": "4", "Queues": "-"},
+    ]  # fmt: skip
+    assert [head.title for head in log.heads if not head.number] == ["Part", "Verdict", "Why", "Queues", "Started"]
+    (short,) = log_chapter(run_of(trial_of(0, Verdict.PASS, 1_000_000, corrupted_frames=5))).blocks
+    assert isinstance(short, Grid)
+    assert [head.title for head in short.heads if head.title.startswith("of it")] == ["of it corrupted"]
+    assert not {"Queues", "Excess", "Error"} & {head.title for head in short.heads}
+
+
+def test_trials_that_cannot_be_trusted_are_told_by_their_number() -> None:
+    good, bad = trial_of(0, Verdict.PASS, 5), trial_of(3, Verdict.INVALID, 5, status="INVALID", reason="why")
+    text, grid = untrusted_chapter(run_of(good, bad), outcome(Verdict.INVALID)).blocks
+    assert isinstance(text, Paragraph) and text.text.startswith("1 of 2 trials; ")
+    assert isinstance(grid, Grid) and [row.cells for row in grid.rows] == [("64B", "3", "33.3333", "INVALID", "why")]
+    for state, told in ((Verdict.MEASURED, "None. Offered and"), (Verdict.INVALID, "Offered and")):
+        (text,) = untrusted_chapter(run_of(good), outcome(state)).blocks
+        assert isinstance(text, Paragraph) and text.text.startswith(told) and "in each trial (1)" in text.text
+
+
+def test_a_table_of_columns_of_the_trial_log_alone_is_in_it() -> None:
+    trial, excess = Column("trial", "Trial", ""), Column("excess_fps", "Excess", "frames/s")
+    log = Table("t", "T", (trial, excess), (), keys=())
+    assert is_in_log(log)
+    assert not is_in_log(replace(log, keys=("trial",))) and not is_in_log(replace(log, columns=(trial, RATE)))
 
 
 def test_a_suite_opens_with_the_numbers_of_every_test(tmp_path: Path) -> None:

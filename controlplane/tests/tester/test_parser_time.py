@@ -18,7 +18,7 @@ from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.parser_time import egress_parser_states, parser_states, require_parser_time, shortest_frame_bytes
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Burst, Stream
 
 LINE_BPS = 100 * 10**9
@@ -36,8 +36,11 @@ LONGEST = labelled(
 
 def check(frame: Frame, size: int, share: Fraction | int, burst: Burst | None = None, pipes: Pipes = PIPES) -> None:
     """Plan two streams to port 3 with a share of the line rate each, and check the time of the parsers."""
-    rate_fps = share * max_rate_fps(size, LINE_BPS)
-    streams = [Stream(f"s{tx}", size, rate_fps, 1000, Pairs(), (tx,), (3,), frame=frame, burst=burst) for tx in (1, 2)]
+    stream = Stream("", size, share * max_rate_fps(size, LINE_BPS), 1000, Pairs(), (), (3,), frame=frame, burst=burst)
+    require_time([replace(stream, name=f"s{tx}", tx_ports=(tx,)) for tx in (1, 2)], pipes)
+
+
+def require_time(streams: list[Stream], pipes: Pipes = PIPES) -> None:
     require_parser_time(make_plan(streams, LIMITS, RATES), pipes, RATES, "tofino")
 
 
@@ -143,7 +146,23 @@ def test_below_line_rate_the_parser_has_the_time_between_frames() -> None:
 def test_a_burst_is_at_line_rate() -> None:
     check(TAGGED, 64, Fraction(1, 10))
     with pytest.raises(UnsupportedError, match="port 1 sends frames"):
-        check(TAGGED, 64, Fraction(1, 10), Burst(10))
+        check(TAGGED, 64, Fraction(1, 10), Burst(2))
+
+
+@pytest.mark.parametrize(("port", "place"), [(1, "port 1 sends"), (2, "port 3 receives")])
+def test_streams_share_a_port_by_their_shares_of_its_line(port: int, place: str) -> None:
+    """Goal: a clock is 10.246 bytes. 8 x 10.246 of 82 bytes all the time, and of 73 for 40 %: 145 % of 140 %."""
+    bursts = Stream("bursts", 73, max_rate_fps(73, LINE_BPS) / 10, 1000, Pairs(), (port,), (3,), frame=TAGGED)
+    short = Stream("short", 64, max_rate_fps(64, LINE_BPS) * 2 / 5, 1000, Pairs(), (1,), (3,), frame=TAGGED)
+    require_time([bursts, short])
+    with pytest.raises(UnsupportedError, match=f"{place} frames of stream 'short' with 64 bytes.* 96.6 % of them"):
+        require_time([replace(bursts, burst=Burst(2)), short])
+
+
+def test_a_receiver_gets_its_part_of_what_goes_to_receivers_in_turn() -> None:
+    """Goal: 85 % of the line with 112 % of its time are 95 % for a sender, and for a receiver from three of them."""
+    rate_fps = max_rate_fps(64, LINE_BPS) * 17 / 20
+    require_time([Stream("turns", 64, rate_fps, 1000, FullMesh(), (1, 2, 3, 4), (1, 2, 3, 4), frame=TAGGED)])
 
 
 def test_a_slow_port_has_time_for_every_stack() -> None:

@@ -48,7 +48,7 @@ from p4mesh.topology.model import TesterPort
 from p4mesh.traffic.arrivals import Poisson
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Multicast, Pairs, Rotate
-from p4mesh.traffic.stream import Burst, FieldModifier, Progression, PseudoRandom, Stream
+from p4mesh.traffic.stream import Burst, FieldModifier, Progression, PseudoRandom, Stream, ValueList
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
@@ -190,6 +190,11 @@ FIELDS = fields_of(load_contract())
         ("ethernet.source", "vxlan", Progression(2), "ethernet.source cannot change from frame to frame"),
         ("gre.key", "gre", Progression(2), "frames have no gre.key to change"),
         ("mpls.ttl", "labels", Progression(193), "mpls.ttl runs over from 64, by 0 to 192"),
+        ("mpls.ttl", "labels", Progression(192), ""),
+        ("mpls.ttl", "labels", Progression(65, -1), ""),
+        ("mpls.ttl", "labels", Progression(66, -1), "mpls.ttl runs over from 64, by -65 to 0"),
+        ("mpls.ttl", "labels", ValueList((-64, 191)), ""),
+        ("mpls.ttl", "labels", ValueList((5, 192)), "mpls.ttl runs over from 64, by 5 to 192"),
         ("ipv4.dscp", "tcp", Progression(65), ""),
         ("ipv4.ecn", "tcp", Progression(5), "ipv4.ecn runs over from 0, by 0 to 4"),
         ("tcp.flags", "tcp", PseudoRandom(1, 0x1FF), "tcp.flags runs over from 16, by 0 to 511"),
@@ -215,8 +220,11 @@ def test_fields_that_cannot_change_are_refused_with_those_that_can(
     if not message:
         require_field("s", frame, FieldModifier(Modifiable.of_name(name), values), FIELDS)
         return
-    with pytest.raises((ValueError, ParameterError), match=re.escape(message)):
+    with pytest.raises((ValueError, ParameterError), match=re.escape(message)) as caught:
         require_field("s", frame, FieldModifier(Modifiable.of_name(name), values), FIELDS)
+    if "mpls.ttl runs over" in message:
+        told = "stay in 0..255: the bits above are another field"
+        assert isinstance(caught.value, ParameterError) and caught.value.hint == told
 
 
 @pytest.mark.parametrize("stack", STACKS)

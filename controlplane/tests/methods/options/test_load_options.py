@@ -54,6 +54,13 @@ def test_ports_start_one_after_the_other() -> None:
         assert (back.tx_ports, back.start_offset_ns) == ((2, 4), (128_000, 192_000))
 
 
+def test_trials_have_the_phases_and_the_limit_of_their_parameters() -> None:
+    phases = ("learning_wait_ms=7", "learning_verify=false", "settle_ms=3", "restabilise_ms=5")
+    for spec in specs(find_test("rfc2544.throughput"), *phases, "sustained_ppm=2000"):
+        assert (spec.learning.wait_ns, spec.learning.verify) == (7_000_000, False)
+        assert (spec.settle_ns, spec.restabilise_ns, spec.excess_limit_ppm) == (3_000_000, 5_000_000, 2000)
+
+
 def test_a_device_with_a_slow_clock_is_lossless_below_its_own_line_rate() -> None:
     """Its ports are 1000 ppm slow: 16 frames of queue are full after 16,000 frames at line rate."""
     topology = parsed(SLOW_DEVICE)
