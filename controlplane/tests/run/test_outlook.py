@@ -19,6 +19,7 @@ def finished(unit: str, index: int, remaining: int, *, stored: bool = False, tak
 def test_expected_trials_and_time_left_follow_from_those_that_were_measured() -> None:
     now_s = 100.0
     outlook = Outlook(lambda: now_s)
+    assert outlook.progress == Progress(0, 0)
     assert outlook.note(RunStarted("test", "bed", Path(), {"a": 10, "b": 4}, None, 1))
     assert outlook.progress == Progress(0, 14)
     # Two trials come from disk and from another one: they take no time.

@@ -17,6 +17,7 @@ from p4mesh.layers import Frame, Modifiable, udp
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
+from p4mesh.tester.message_sources import with_messages
 from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.plan import Limits, MessageSource, Plan, _phases, limits_of, make_plan
 from p4mesh.tester.received_fields import ToldApart
@@ -447,6 +448,20 @@ def test_a_part_of_a_plan_has_what_belongs_to_its_streams() -> None:
     assert [stream.group for stream in plan.streams] == [2, 3]
     # The longest round, rounded up: one for each of two streams, and four for the seeds.
     assert (plan.start_ns(2), plan.of_streams(("a",)).start_ns(1)) == (6 * 6, 5 * 3)
+
+
+def test_sources_of_messages_are_those_of_streams_that_have_them() -> None:
+    """Flows 0 to 2 are of the first stream, without messages; each of two pairs has three positions."""
+    plain = Stream("plain", 64, Fraction(1000), 6, Pairs(), (1, 2, 3), (4, 5, 6))
+    messages = replace(
+        plain, name="messages", pattern=Message(Pairs(), 3), burst=Burst(3), tx_ports=(1, 2), rx_ports=(3, 4)
+    )
+    plan = make_plan((plain, messages, replace(plain, name="last")), LIMITS, RATES)
+    assert with_messages(plan, LIMITS).messages == (
+        MessageSource(number=0, stream=1, tx_port=1, rx_port=3, first_flow=3, frames=3),
+        MessageSource(number=1, stream=1, tx_port=2, rx_port=4, first_flow=6, frames=3),
+    )
+    assert with_messages(make_plan((plain,), LIMITS, RATES), LIMITS).messages == ()
 
 
 def test_positions_of_a_message_are_flows_that_follow_each_other() -> None:
