@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from p4mesh.methods.results.fields import P50_US
 from p4mesh.quantities import number_text
 from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
 from p4mesh.report.latency_charts import size_of
 from p4mesh.report.line_charts import chart_of_series
-from p4mesh.report.numbers import NOT_APPLICABLE, error_text
+from p4mesh.report.numbers import NOT_APPLICABLE, text_with_error
 from p4mesh.report.palette import legend_of
 from p4mesh.report.shown_latency import ShownLatency, moved
 from p4mesh.store.run_files import StoredTrial
@@ -241,6 +242,4 @@ def _table(title: str, curves: dict[str, Curve]) -> Grid:
 def _percentile_text(value_ns: float | None, error_ns: float | None) -> str:
     if value_ns is None:
         return NOT_APPLICABLE
-    return number_text(value_ns / NS_PER_US) + error_text(
-        None if error_ns is None else number_text(error_ns / NS_PER_US)
-    )
+    return text_with_error(P50_US, value_ns / NS_PER_US, None if error_ns is None else error_ns / NS_PER_US)

@@ -17,6 +17,7 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column, Sense, quantity_of
 from p4mesh.methods.results.loss_interval import loss_interval
 from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.report.numbers import number
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -78,8 +79,11 @@ class NumberErrors:
         self._trials = trials
 
     def bounds_of(self, table: Table, row: Mapping[str, Cell], column: Column) -> Bounds:
-        """Bounds of the error of a number."""
+        """Bounds of the error of a number: 0 where its row says that it has none, or that the number is a bound."""
         quantity, value, share = quantity_of(column.key), number(row.get(column.key)), _share(table, row, column)
+        unknown = any(one.key == quantity.error for one in table.columns) and row.get(quantity.error) is None
+        if unknown or is_bound(row, column):
+            return Bounds(0.0, 0.0)
         error = self._error(table, row, column, share)
         below, above = (error, error) if error or not quantity.share_of else _of_share(value, row, column)
         scale = value / share if share else 1.0
@@ -135,6 +139,12 @@ class NumberErrors:
             if any(size in (None, stream["frame_size_bytes"]) for stream in trial.spec["streams"])
         ]
         return NS_PER_S / min(durations_ns) if durations_ns else 0.0
+
+
+def is_bound(row: Mapping[str, Cell], column: Column) -> bool:
+    """Whether a search that tried no higher value found a number: the device may do better, and does no worse."""
+    quantity = quantity_of(column.key)
+    return bool(quantity.resolution or quantity.like) and row.get(fields.REASON.key) == AT_LEAST
 
 
 def found_by_search(table: Table, column: Column) -> bool:

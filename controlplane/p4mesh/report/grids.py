@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from p4mesh.methods.results.fields import Column, quantity_of
 from p4mesh.methods.results.iterations import ITERATION
-from p4mesh.methods.results.outcome import Cell, Table
+from p4mesh.methods.results.outcome import Cell, Table, is_number
 from p4mesh.report.document import Grid, GridRow, Head
-from p4mesh.report.numbers import cell_text, error_text, is_numeric
+from p4mesh.report.numbers import cell_text, is_numeric, number, text_with_error
 
 MOST_ROWS = 10_000
 """Rows of a table in a report, at most: pages of browsers get slow, and nobody reads so many."""
@@ -85,10 +85,10 @@ def cells_of(columns: Sequence[Column], row: Mapping[str, Cell], errors: Mapping
 
     def text(column: Column) -> str:
         value, error = row.get(column.key), errors.get(column.key)
-        if error is None or value is None:
+        if error is None or not is_number(value):
             return cell_text(column, value)
         error_cell = row.get(error.key)
-        return cell_text(column, value) + error_text(None if error_cell is None else cell_text(error, error_cell))
+        return text_with_error(column, value, None if error_cell is None else number(error_cell))
 
     return tuple(text(column) for column in columns)
 

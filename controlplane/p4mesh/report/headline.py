@@ -15,9 +15,9 @@ from p4mesh.methods.results.outcome import Cell, Outcome, Table, is_number
 from p4mesh.methods.results.searched import AT_LEAST
 from p4mesh.quantities import time_text
 from p4mesh.report.document import Grid, GridRow
-from p4mesh.report.errors_of_numbers import NumberErrors
+from p4mesh.report.errors_of_numbers import NumberErrors, is_bound
 from p4mesh.report.grids import cells_of, errors_of, heads_of, is_average, rows_of
-from p4mesh.report.numbers import bounds_text, cell_text, error_text, number
+from p4mesh.report.numbers import cell_text, error_text, number, text_with_bounds
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 from p4mesh.traffic.line_rate import NS_PER_MS
@@ -109,8 +109,8 @@ class _Cells:
         is_result = isinstance(value, float) and quantity_of(column.key).sense in (Sense.HIGHER, Sense.LOWER)
         if column.key in self._errors and not bounds.burst:
             return cells_of([column], row, self._errors)[0]
-        if bounds.known or (is_result and column.unit != _COUNT):
-            return text + bounds_text(bounds.below, bounds.above, bounds.burst)
+        if bounds.known or (is_result and column.unit != _COUNT and not is_bound(row, column)):
+            return text_with_bounds(column, value, bounds.below, bounds.above, bounds.burst)
         return text
 
     def span(self, column: Column, rows: Sequence[Mapping[str, Cell]]) -> str:

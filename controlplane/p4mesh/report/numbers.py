@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_UP
+from math import floor, log10
 
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
@@ -37,18 +38,36 @@ def error_text(error: str | None) -> str:
     return f" +-{error or '?'}"
 
 
-def bounds_text(below: float, above: float, burst: float) -> str:
-    """The end of a cell whose number has errors below and above it, and what a forgiven ``burst`` changes.
+def text_with_error(column: Column, value: float, error: float | None) -> str:
+    """A number and its error, None where nothing is known of it (:func:`text_with_bounds`)."""
+    if error is None:
+        return cell_text(column, value) + error_text(None)
+    if not error:
+        return cell_text(column, value) + error_text("0")
+    return text_with_bounds(column, value, error, error)
 
-    One that is 0 in a direction is left out there; nothing is known where all are.
+
+def text_with_bounds(column: Column, value: float, below: float, above: float, burst: float = 0.0) -> str:
+    """A number, its errors below and above it, and what a forgiven ``burst`` changes.
+
+    Number and errors end at the second digit of the larger error, and have no more decimals than the column. By what
+    that rounds the number is in the errors. A number with an error in one direction is a bound: it keeps its digits.
+    An error that is 0 in a direction is left out there; nothing is known where all are.
     """
-    low, high = (number_text(one, _ERROR_DIGITS) for one in (below, above))
-    text = (
-        error_text(low)
-        if low == high != "0"
-        else "".join(f" {sign}{one}" for sign, one in (("+", high), ("-", low)) if one != "0")
-    )
-    return text + (f" (bucket {signed_text(burst, _ERROR_DIGITS)})" if burst else "") or error_text(None)
+    bucket = f" (bucket {signed_text(burst, _ERROR_DIGITS)})" if burst else ""
+    if not below or not above:
+        errors = [f" {sign}{number_text(one, _ERROR_DIGITS)}" for sign, one in (("+", above), ("-", below)) if one]
+        return cell_text(column, value) + ("".join(errors) + bucket or error_text(None))
+    decimals = max(0, _ERROR_DIGITS - 1 - floor(log10(max(below, above))))
+    if column.digits is not None:
+        decimals = min(decimals, column.digits)
+    text = decimals_text(value, decimals)
+    rounded_up = float(text.replace(",", "")) - value
+    ends = [below + rounded_up, above - rounded_up]
+    if below == above:
+        ends = [max(ends)] * 2
+    low, high = (decimals_text(round(max(0.0, end), _EXACT_DIGITS), decimals, ROUND_UP) for end in ends)
+    return text + (error_text(low) if low == high else f" +{high} -{low}") + bucket
 
 
 def is_numeric(column: Column, values: list[Cell]) -> bool:

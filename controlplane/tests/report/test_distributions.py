@@ -47,7 +47,7 @@ def test_a_curve_says_how_many_frames_are_slower() -> None:
     assert percentiles.spec["encoding"]["x"]["axis"]["values"] == [1, 2, 10, 100]
     assert "Shown are" not in percentiles.note
     assert percentiles.numbers is not None
-    assert percentiles.numbers.rows[0].cells == ("64 B, all frames", "1", "1 +-0.008", "4 +-?", "4")
+    assert percentiles.numbers.rows[0].cells == ("64 B, all frames", "1", "1.000 +-0.008", "4.000 +-?", "4")
 
 
 def test_a_histogram_has_the_share_of_every_bin() -> None:

@@ -38,7 +38,7 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
                 {"frame_size_bytes": 64, "load_pct": 100.0, "min_us": 1.0, "avg_us": 2.0, "avg_error_us": 0.0},
                 {"frame_size_bytes": 512, "load_pct": 99.0, "min_us": 3.0, "avg_us": 4.5, "avg_error_us": 0.25},
             ],
-            "Quantity: Avg 2.000 +-0.0000 to 4.500 +-0.2500 us",
+            "Quantity: Avg 2.000 +-0 to 4.50 +-0.25 us",
         ),
         (
             (SIZE, fields.THROUGHPUT_PCT, fields.RECOVERY_US_AVG, fields.REASON),
@@ -48,12 +48,12 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
         (
             (SIZE, fields.FIRST_ROUTE_MS, fields.RESOLUTION_MS),
             [{"frame_size_bytes": 64, "first_route_ms": 432.0, "resolution_ms": 1.0}],
-            "Quantity: First route 432.000 +-1 ms",
+            "Quantity: First route 432.0 +-1.0 ms",
         ),
         (
             (SIZE, fields.THROUGHPUT_PCT, fields.CARRIED_PCT, fields.UPPER_PCT),
             [{"frame_size_bytes": 64, "throughput_pct": 86.5, "carried_pct": 86.0, "upper_pct": 86.6}],
-            "Quantity: Throughput 86.5000 +0.1 -0.5 % of line",
+            "Quantity: Throughput 86.50 +0.10 -0.50 % of line",
         ),
         (
             (SIZE, fields.LOSS_RATIO, fields.EXPECTED_FRAMES),
@@ -71,7 +71,11 @@ def shown(columns: tuple[Column, ...], rows: list[dict[str, Cell]], keys: tuple[
             [{"frame_size_bytes": 64, "capacity_groups": 200, "reason": "at least"}],
             "Quantity: Capacity at least 200 groups",
         ),
-        ((SIZE, Column("own", "Quantity", "us")), [{"frame_size_bytes": 64, "own": 1.5}], "Quantity 1.5 +-0.001 us"),
+        (
+            (SIZE, Column("own", "Quantity", "us")),
+            [{"frame_size_bytes": 64, "own": 1.5}],
+            "Quantity 1.5000 +-0.0010 us",
+        ),
     ],
 )
 def test_a_load_is_no_quantity_beside_another(
@@ -89,7 +93,7 @@ def test_a_sweep_has_two_numbers() -> None:
     columns = (SIZE, fields.LOAD_PCT, fields.LOSS_PCT, fields.TX_FRAMES)
     text = shown(columns, rows, (SIZE, fields.LOAD_PCT))
     assert text == (
-        "no loss up to 70.0000 to 90.0000 % of line; loss at the highest load 10.0000 +-0.059 to 30.0000 +-0.09 %"
+        "no loss up to 70.0000 to 90.0000 % of line; loss at the highest load 10.000 +-0.059 to 30.000 +-0.090 %"
     )
 
 
@@ -125,7 +129,7 @@ def cover(*tables: Table, trials: tuple[tuple[int, int], ...] = ()) -> list[Grid
 def test_a_headline_has_sixteen_rows_and_tells_of_others(rows: int, more: str) -> None:
     (grid,) = cover(latency_table(latencies(rows)))
     assert (len(grid.rows), grid.note) == (16, more)
-    assert [str(cell) for cell in grid.rows[0].cells] == ["64", "2.000 +-0.2500", "-"]
+    assert [str(cell) for cell in grid.rows[0].cells] == ["64", "2.00 +-0.25", "-"]
     assert [(head.title, head.number) for head in grid.heads] == [
         ("Frame size", True),
         ("Avg", True),
@@ -185,4 +189,4 @@ def test_a_sweep_with_losses_at_every_load_has_none_without() -> None:
     text = shown(columns, rows, (SIZE, fields.LOAD_PCT))
     assert text.startswith("no loss up to 0.0000 % of line; loss at the highest load 1.000")
     # A loss beside loads that are no keys is a quantity.
-    assert shown(columns, rows[:1]).startswith("Quantity: Loss 0.5000")
+    assert shown(columns, rows[:1]).startswith("Quantity: Loss 0.500 +0.015 -0.014 %")

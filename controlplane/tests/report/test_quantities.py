@@ -10,6 +10,7 @@ import pytest
 
 import p4mesh
 from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column
 from p4mesh.quantities import (
     decimals_text,
     frame_sizes_text,
@@ -22,7 +23,7 @@ from p4mesh.quantities import (
     time_text,
     typed_text,
 )
-from p4mesh.report.numbers import cell_text
+from p4mesh.report.numbers import cell_text, text_with_bounds, text_with_error
 
 WITH_EXPONENT = re.compile(r":[-+, ]?[0-9]*(?:\.[0-9]+)?[eEgG]\}")
 """``number_text`` and ``typed_text`` make numbers instead."""
@@ -105,6 +106,28 @@ def test_an_error_is_rounded_up() -> None:
     """Goal: an error of 0.07 frames/s is not +-0."""
     assert [cell_text(fields.MFR_ERROR_FPS, value) for value in (0.0, 0.07, 1.0, 0.1 + 0.2)] == ["0", "1", "1", "1"]
     assert cell_text(fields.AVG_ERROR_US, 0.1 + 0.2) == "0.3000", "noise of a float is none"
+
+
+@pytest.mark.parametrize(
+    ("value", "below", "above", "text"),
+    [
+        # Nine decimals of a time whose error is 127 times as large: 1.5048 and the 0.0118 of rounding.
+        (0.011847406, 1.504743634, 1.504743634, "0.0 +-1.6"),
+        (33303571.4, 109498.0, 109498.0, "33,303,571 +-109,499"),
+        (2.145, 0.134, 0.134, "2.15 +-0.14"),
+        (2.0, 0.0000012, 0.0000012, "2.0000000 +-0.0000012"),
+        (2.0, 1e-12, 1e-12, "2.000000000 +-0.000000001"),
+        (99.9958, 0.2, 0.03, "100.00 +0.03 -0.21"),
+        (99.9958, 0.0, 0.03, "99.995800000 +0.03"),
+        (99.9958, 0.0, 0.0, "99.995800000 +-?"),
+    ],
+)
+def test_a_number_has_the_digits_of_its_error(value: float, below: float, above: float, text: str) -> None:
+    """Goal: two digits of the error, as many decimals of the number, and nothing left out of what they say together."""
+    column = Column("burst_s", "Burst", "s", 9)
+    assert text_with_bounds(column, value, below, above) == text
+    if below == above > 0:
+        assert text_with_error(column, value, below) == text
 
 
 def test_a_change_has_its_sign() -> None:

@@ -148,7 +148,7 @@ def test_numbers_of_the_cover_have_their_errors(finished: Path) -> None:
     table = Table("t", "T", columns, (row,), keys=("frame_size_bytes",), headline=headline)
     run = replace(read_run(finished), trials=())
     (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table, searches), ()), run)
-    assert grid.rows[0].cells[:-1] == ("64", "50.0000 +-0.5", "1,000 +-10", "50.5000", "0.2500 +-?")
+    assert grid.rows[0].cells[:-1] == ("64", "50.00 +-0.50", "1,000 +-10", "50.5000", "0.2500 +-?")
 
 
 def test_errors_of_the_cover_are_those_of_counts_and_shares_with_what_a_bucket_changes(finished: Path) -> None:
@@ -183,9 +183,29 @@ def test_errors_of_the_cover_are_those_of_counts_and_shares_with_what_a_bucket_c
     run = replace(read_run(finished), trials=())
     (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table, searches), ()), run)
     throughput, mfr, none_lost, count, setting = grid.rows[0].cells[1:6]
-    assert (throughput, mfr) == ("50.0000 +-0.5 (bucket -20)", "1,000 +-8 (bucket -600)")
-    assert none_lost == "0.0000 +1 (bucket +7.5)" and grid.rows[1].cells[3] == "1.6667 +2.2 -0.95"
+    assert (throughput, mfr) == ("50.00 +-0.50 (bucket -20)", "1,000 +-8 (bucket -600)")
+    assert none_lost == "0.0000 +1 (bucket +7.5)" and grid.rows[1].cells[3] == "1.7 +2.2 -1.0"
     assert (count, setting) == ("2.5", "4.000") and "1,000 frames" in grid.note
+
+
+@pytest.mark.parametrize(
+    ("resolution_us", "reason", "shown"),
+    [
+        (2.0, "", ("0.0 +-2.0", "80.000 +-?")),
+        (None, "", ("0.000 +-?", "80.000 +-?")),
+        (2.0, "at least", ("0.0 +-2.0", "80.000")),
+    ],
+)
+def test_the_cover_has_no_error_where_a_row_says_that_none_is_known_or_needed(
+    finished: Path, resolution_us: float | None, reason: str, shown: tuple[str, str]
+) -> None:
+    """Time stamps say nothing of a recovery without a resolution; a search that tried no higher rate found a bound."""
+    columns = (SIZE, fields.RECOVERY_US_AVG, fields.RESOLUTION_US, fields.RATE_PCT_MIN, fields.REASON)
+    row = {"frame_size_bytes": 64, "recovery_us_avg": 0.0, "resolution_us": resolution_us, "rate_pct_min": 80.0}
+    headline = (fields.RECOVERY_US_AVG.key, fields.RATE_PCT_MIN.key)
+    table = Table("t", "T", columns, ({**row, "reason": reason},), keys=("frame_size_bytes",), headline=headline)
+    (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table,), ()), replace(read_run(finished), trials=()))
+    assert grid.rows[0].cells[1:3] == shown
 
 
 def test_the_cover_has_sixteen_rows_of_a_table_and_says_how_many_are_left(finished: Path) -> None:

@@ -119,6 +119,19 @@ def test_roles_are_exchanged_between_equal_neighbours_only() -> None:
         method.check(apart, resolve(method.name, method.parameters, ("reset_between=swap_roles",)))
 
 
+def test_roles_are_not_exchanged_where_hosts_ask_for_one_sender() -> None:
+    """Goal: no loss in every second trial, whose sender is one that nobody has asked for."""
+    method = find_test("rfc3918.aggregated")
+    for reset in ("none", "swap_roles"):
+        settings = (f"reset_between={reset}", "only_sender=198.18.0.1")
+        parameters = resolve(method.name, method.parameters, settings)
+        if reset == "none":
+            method.check(BED, parameters)
+            continue
+        with pytest.raises(ParameterError, match="every second trial has another sender"):
+            method.check(BED, parameters)
+
+
 def test_a_flooded_port_that_does_not_take_part_keeps_its_number() -> None:
     """Ports 1 and 2 take part; Notes floods 1 to 4 by as many frames as their numbers."""
     spec = specs("rfc2544.frame_loss", bed=make_bed(2))[0]

@@ -56,10 +56,15 @@ class Resets(Extension):
         return with_defaults(PARAMETERS, reset_between=method.reset_between)
 
     def check(self, case: Case) -> None:
-        """Refuse a hook without a command, and ports that cannot exchange their roles."""
+        """Refuse a hook without a command, and roles of ports that cannot be exchanged."""
         reset_of(case.parameters)
         if case.parameters.text("reset_between") == SWAP_ROLES:
             neighbours(case.method.name, case.bed)
+            if sender := case.parameters.values.get("only_sender"):
+                raise ParameterError(
+                    f"only_sender={sender}: with reset_between=swap_roles every second trial has another sender",
+                    hint="use another reset_between",
+                )
 
     def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
         """Measure the unit with a reset before each trial."""

@@ -128,7 +128,7 @@ class MessageBackground(MethodOf[MessageRows]):
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
         """The times of messages at each load."""
-        rows = [row for unit in results.values() for row in unit.rows]
+        rows, frames = [row for unit in results.values() for row in unit.rows], parameters.integer("message_frames")
         _, receiver = options.require_measured_ports(self.name, bed, parameters)
         lines = tuple(
             Series(
@@ -145,8 +145,8 @@ class MessageBackground(MethodOf[MessageRows]):
         figure = Figure("messages", "Average time of messages over background load", "% of MBL", "us", lines, x_max=100)
         return self.outcome(
             (row.status for row in rows),
-            f"messages of {parameters.integer('message_frames')} frames",
-            (times_table(rows, bed), *mimo_by_layer(rows, bed, receiver), position_table(rows, detail=True)),
+            f"messages of {frames} frames",
+            (times_table(rows, bed, frames), *mimo_by_layer(rows, bed, receiver), position_table(rows, detail=True)),
             figures=(figure,),
             findings=findings_of(rows),
             deviations=(

@@ -66,12 +66,12 @@ class MessageLatency(MethodOf[MessageRows]):
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MessageRows]) -> Outcome:
         """The times of messages and of their positions."""
-        rows = [row for unit in results.values() for row in unit.rows]
+        rows, frames = [row for unit in results.values() for row in unit.rows], parameters.integer("message_frames")
         _, receiver = options.require_measured_ports(self.name, bed, parameters)
         return self.outcome(
             (row.status for row in rows),
-            f"messages of {parameters.integer('message_frames')} frames",
-            (times_table(rows, bed), *mimo_by_layer(rows, bed, receiver), position_table(rows)),
+            f"messages of {frames} frames",
+            (times_table(rows, bed, frames), *mimo_by_layer(rows, bed, receiver), position_table(rows)),
             findings=findings_of(rows),
         )
 

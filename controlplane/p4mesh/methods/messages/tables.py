@@ -10,6 +10,7 @@ from p4mesh.methods.messages.results import MessageRow, PositionRow, TimesRow
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.layers import PortLatency, layer_rows, layer_tables
+from p4mesh.methods.results.loss_interval import forgiven_text
 from p4mesh.methods.results.outcome import Table
 from p4mesh.quantities import number_text
 
@@ -26,8 +27,8 @@ _DAMAGED_NOTE = (
 )
 
 
-def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
-    """The times of messages, calibrated ones below raw ones."""
+def times_table(rows: Sequence[MessageRow], bed: Bed, frames: int) -> Table:
+    """The times of messages of so many frames, calibrated ones below raw ones."""
     calibrated = [fields.CALIBRATED] if any(len(row.times) > 1 for row in rows) else []
     columns = (
         *MessageRow.columns()[:-1],
@@ -41,7 +42,7 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
         "messages",
         "Messages",
         [(row, times) for row in rows for times in row.times],
-        f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}",
+        f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)} {forgiven_text(row.messages * frames for row in rows)}",
         columns=columns,
         optional=(fields.EARLY_FRAMES, fields.QUEUES),
         keys=(*_WHERE, *calibrated),

@@ -15,6 +15,7 @@ from p4mesh.methods.recirculation.significance import Delta, delta_of
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import stamps_text
+from p4mesh.methods.results.loss_interval import forgiven_text
 from p4mesh.methods.results.outcome import Table
 from p4mesh.methods.results.record import Row
 from p4mesh.methods.results.repetition import spread_of
@@ -112,7 +113,8 @@ def repetition_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
     where = (*_WHERE, fields.MOMENT, fields.REPETITION)
     keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
     columns = (*where, *Repetition.columns())
-    note = stamps_text(bed)
+    sent = (repetition.tx_frames for unit in units for repetition in unit.each)
+    note = f"{stamps_text(bed)} {forgiven_text(sent)}"
     return Repetition.table("repetitions", "Each trial", rows, note, columns=columns, keys=keys, detail=True)
 
 

@@ -241,19 +241,19 @@ class LatencySummary:
     overflow_count: int = 0
     """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
 
-    def smoothed_error_ns(self, resolution_ns: Fraction) -> Fraction | None:
+    def smoothed_error_ns(self, jitter_error_ns: Fraction, resolution_ns: Fraction) -> Fraction | None:
         """Largest error of the mean of RFC 3550 jitter, 95 % confidence; None where flows have one difference in all.
 
         An estimate is the mean of differences with the weights 1/16, 15/16^2, ...: of independent ones it has 1/31 of
-        their variance, with the covariance of neighbours, half of that at most, 1/16. It begins with 0, and still has
-        (15/16)^n of that after n differences. It is kept in 1/16 of the ``resolution_ns``, and comes to rest within
-        half of it.
+        their variance, with the covariance of neighbours, half of that at most, 1/16. It begins with 0, and still lacks
+        (15/16)^n of the jitter after n differences, whose average has the error ``jitter_error_ns``. It is kept in 1/16
+        of the ``resolution_ns``, and comes to rest within half of it.
         """
         if self.rfc3550 is None or self.jitter is None or self.jitter.count <= 1:
             return None
         flows = self.rfc3550.count
         of_one_flow_ns = float(self.jitter.average_error_ns) * sqrt(self.jitter.count / 16)
-        begun_ns = float(self.jitter.avg_ns) * (15 / 16) ** (self.jitter.count / flows)
+        begun_ns = float(self.jitter.avg_ns + jitter_error_ns) * (15 / 16) ** (self.jitter.count / flows)
         return Fraction(of_one_flow_ns / sqrt(flows) + begun_ns) + resolution_ns / 2
 
 

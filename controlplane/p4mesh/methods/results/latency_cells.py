@@ -349,7 +349,10 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
     if summary is None or summary.latency.count < 2:
         return VariationCells()
     ipdv, rfc3550 = summary.ipdv, summary.rfc3550
-    smoothed_ns = None if circumstances.filling else summary.smoothed_error_ns(circumstances.resolution_ns)
+    jitter_error_ns = circumstances.difference_error_ns(summary.jitter)
+    smoothed_ns = (
+        None if jitter_error_ns is None else summary.smoothed_error_ns(jitter_error_ns, circumstances.resolution_ns)
+    )
     rfc3550_ns = rfc3550.avg_ns if rfc3550 else Fraction(0)
     if smoothed_ns is not None and summary.jitter is not None:
         smoothed_ns = max(smoothed_ns, circumstances.beside_ns(summary.jitter, rfc3550_ns))

@@ -37,12 +37,17 @@ BUCKET_RATES = (
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
-def forgiven_text(frames: Iterable[float]) -> str:
+_LOSES = "loses up to {} more of them in a longer trial; one that collapses then may lose all"
+LEARNS = "learns up to {} fewer of more addresses at the same rate"
+"""What a device does once its bucket is empty; both are for :func:`forgiven_text`."""
+
+
+def forgiven_text(frames: Iterable[float], effect: str = _LOSES) -> str:
     """The sentence on what a bucket hides; ``frames`` are those that a sender of each trial has sent."""
     most_pct = 100 * BUCKET_FRAMES / max(BUCKET_FRAMES, min(frames, default=0))
     return (
-        f"A device that forgives each sender a burst of {BUCKET_FRAMES:,} frames, as policers do, loses up to "
-        f"{number_text(most_pct, 4)} % more of them in a longer trial; one that collapses then may lose all."
+        f"A device that forgives each sender a burst of {BUCKET_FRAMES:,} frames, as policers do, "
+        f"{effect.format(f'{number_text(most_pct, 4)} %')}."
     )
 
 

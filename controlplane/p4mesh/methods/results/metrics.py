@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from typing import TypeVar
 
 from p4mesh.measurement.counts import FlowCounts, PortCounts, Trend
@@ -16,6 +17,11 @@ from p4mesh.verdict import Verdict
 
 T = TypeVar("T", float, Fraction)
 _PPM = 1_000_000
+_SIGMAS = 2
+"""How much less evenly a queue may have grown, in standard deviations of the losses: the mean of its latency varies by
+0.29 of them (a Brownian bridge), and the growth that follows from it by twice as much."""
+_MOST_UNEVEN = 0.5
+"""The same as a share of its growth."""
 _MANY = 7
 """Lost frames for each late one where a queue was full in the first eighth of the trial."""
 
@@ -95,19 +101,22 @@ def _kept_share(result: TrialResult) -> float:
 
 
 def trend_of(result: TrialResult) -> Trend | None:
-    """The trend of the queues; None where they were not watched, or a buffer or a bucket was full.
+    """The trend of the queues; None where they were not watched, or those that held frames back were full.
 
-    Lost frames alone say nothing: chance takes frames beside a queue that fills. One that is full holds more frames at
-    the end than may have stayed in it while it was watched.
+    Lost frames alone say nothing: chance takes frames beside a queue that fills, and so does a policer in front of it.
+    A queue that is full holds more frames at the end than may have stayed in it while it was watched, also if all
+    losses were by chance, by which it grew less evenly.
     """
     trend = None if result.queues is None else result.queues.trend
     if trend is not Trend.UNCLEAR or not result.lost_frames:
         return trend
-    if early_frames(result):
-        return None
-    late, share = late_by_port(result), _kept_share(result)
-    is_full = any(late.get(port.port, 0) > share * port.rx_frames for port in result.ports)
-    return None if is_full else trend
+    late, share, uneven = late_by_port(result), _kept_share(result), _SIGMAS * sqrt(result.lost_frames)
+    is_full = [
+        late[one.port] > share * one.rx_frames + min(uneven, _MOST_UNEVEN * late[one.port])
+        for one in result.ports
+        if one.port in late
+    ]
+    return None if is_full and all(is_full) else trend
 
 
 def held_of_excess(ppm: float) -> float:

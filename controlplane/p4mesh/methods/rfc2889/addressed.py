@@ -14,6 +14,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, integer
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
+from p4mesh.methods.results.loss_interval import LEARNS, forgiven_text
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record, Row, table_of
 from p4mesh.methods.results.searched import AT_LEAST
@@ -187,13 +188,14 @@ class Addressed(MethodOf[SomeUnit]):
             keys=(),
         )
         keys = [column for column in self.columns if column in (fields.FRAME_SIZE_BYTES, fields.ADDRESSES)]
+        note = f"{self.note} {forgiven_text((row.learning_tx_frames for row in iterations), LEARNS)}"
         searches = parameters.integer("repetitions")
         few = f"{searches} searches with different address bases instead of {RFC_REPETITIONS} or more."
         pieces = "T sends in pieces and stops after the one in which a frame was flooded (fast_stop)."
         return self.outcome(
             [search.state for unit in units for search in unit.searches],
             "",
-            (table_of(name, self.title, self.columns, rows, self.note, keys=keys, headline=self.headline), log),
+            (table_of(name, self.title, self.columns, rows, note, keys=keys, headline=self.headline), log),
             findings=(
                 *_together(text for size, own in of_size.items() for text in self.findings(size, own)),
                 *all_findings(units, iterations, parameters),

@@ -318,21 +318,27 @@ def test_a_trial_that_ends_in_a_transient_tells_nothing_of_its_queues() -> None:
 
 
 @pytest.mark.parametrize(
-    ("queued", "early", "states"),
+    ("queued", "lost", "early", "states"),
     [
-        (0, 0, ("frames lost", "too short to tell", "filling")),
-        # Of 100,000 frames, 0.7 may have stayed in a queue meanwhile.
-        (1, 0, ("frames lost", "frames lost", "filling")),
-        # A bucket that is empty: what comes beyond its rate is lost.
-        (0, 5, ("frames lost", "frames lost", "filling")),
+        ((0,), 1, 0, ("frames lost", "too short to tell", "filling")),
+        # Of 100,000 frames, 0.7 may have stayed in a queue meanwhile, and 2 more where chance took one of the others.
+        ((2,), 1, 0, ("frames lost", "frames lost", "filling")),
+        ((1,), 1, 0, ("frames lost", "too short to tell", "filling")),
+        ((16,), 99, 0, ("frames lost", "frames lost", "filling")),
+        # The queue of one port is full, that of another one is not.
+        ((16, 1), 99, 0, ("frames lost", "too short to tell", "filling")),
+        # A policer loses frames in front of a queue, too.
+        ((0,), 1, 5, ("frames lost", "too short to tell", "filling")),
     ],
 )
 def test_frames_that_are_lost_are_those_of_a_queue_only_where_it_holds_more_than_came_while_it_was_watched(
-    queued: int, early: int, states: tuple[str, str, str]
+    queued: tuple[int, ...], lost: int, early: int, states: tuple[str, str, str]
 ) -> None:
-    port = PortCounts(2, rx_frames=100_000, late_frames=queued, queued_frames=queued)
-    lost = replace(SOME, lost_frames=1, ports=(port,), transient=Transient(0, over=True, frames=early))
-    results = [replace(lost, queues=trend) for trend in (STEADY, UNCLEAR, FILLING)]
+    ports = tuple(
+        PortCounts(port, rx_frames=100_000, late_frames=late, queued_frames=late) for port, late in enumerate(queued, 2)
+    )
+    some = replace(SOME, lost_frames=lost, ports=ports, transient=Transient(0, over=True, frames=early))
+    results = [replace(some, queues=trend) for trend in (STEADY, UNCLEAR, FILLING)]
     assert tuple(cells and cells.queues for cells in map(queue_cells, results)) == states
     assert [(text or "").split(",")[0] for text in (queue_text([result]) for result in results)] == list(states)
     grows = [Circumstances.of([result], Fraction(0)).filling for result in results]

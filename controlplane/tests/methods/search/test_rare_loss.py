@@ -12,11 +12,13 @@ import pytest
 from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer
 from support.networks import parsed, switch
+from support.random_runs import SmallDevice, measured
 from support.runs import run_on_sim
 
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.loss_interval import (
+    LEARNS,
     excluded_ratio,
     forgiven_text,
     interval_cells,
@@ -236,6 +238,24 @@ def test_the_cells_of_a_loss_tell_frames_that_came_late_and_bursts_that_are_forg
 def test_a_bucket_hides_most_in_the_trial_in_which_a_sender_has_sent_least() -> None:
     for frames, most in (((4000, 2500), "40 %"), ((800,), "100 %"), ((), "100 %")):
         assert f"loses up to {most} more of them" in forgiven_text(frames)
+        assert forgiven_text(frames, LEARNS).endswith(f"learns up to {most} fewer of more addresses at the same rate.")
+
+
+@pytest.mark.parametrize(
+    ("test", "settings", "words"),
+    [
+        ("rfc2889.address_caching", {}, "learns up to 100 % fewer of more addresses"),
+        ("rfc2889.address_learning", {}, "learns up to 100 % fewer of more addresses"),
+        (
+            "messages.latency",
+            {"messages": "20", "message_frames": "100", "messages_per_s": "100"},
+            "loses up to 50 % more of them",
+        ),
+    ],
+)
+def test_rates_and_losses_have_a_word_on_what_a_bucket_hides(test: str, settings: dict[str, str], words: str) -> None:
+    tables = measured(test, SmallDevice((10**8,) * 3), 128, settings).outcome.tables
+    assert any(f"forgives each sender a burst of 1,000 frames, as policers do, {words}" in one.note for one in tables)
 
 
 def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
