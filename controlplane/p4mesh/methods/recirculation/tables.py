@@ -75,7 +75,7 @@ def delta_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
         "delta",
         "Latency added by failures before the traffic",
         rows,
-        f"{_DELTA_NOTE} {stamps_text(bed)}",
+        f"{_DELTA_NOTE} {stamps_text(bed)} {forgiven_text(one.tx_frames for unit in units for one in unit.each)}",
         columns=_DELTA_COLUMNS,
         keys=_KEYS,
         headline=(fields.AVG_US, fields.DELTA_US[1], fields.SIGNIFICANT),
@@ -113,8 +113,7 @@ def repetition_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
     where = (*_WHERE, fields.MOMENT, fields.REPETITION)
     keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
     columns = (*where, *Repetition.columns())
-    sent = (repetition.tx_frames for unit in units for repetition in unit.each)
-    note = f"{stamps_text(bed)} {forgiven_text(sent)}"
+    note = stamps_text(bed)
     return Repetition.table("repetitions", "Each trial", rows, note, columns=columns, keys=keys, detail=True)
 
 

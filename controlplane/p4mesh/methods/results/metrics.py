@@ -17,9 +17,9 @@ from p4mesh.verdict import Verdict
 
 T = TypeVar("T", float, Fraction)
 _PPM = 1_000_000
-_SIGMAS = 2
-"""How much less evenly a queue may have grown, in standard deviations of the losses: the mean of its latency varies by
-0.29 of them (a Brownian bridge), and the growth that follows from it by twice as much."""
+_UNEVEN = 1.2
+"""How much less evenly a queue may have grown, in standard deviations of the losses, 95 % confidence: the mean of its
+latency varies by 0.29 of them (a Brownian bridge), and the growth that follows from it by twice as much."""
 _MOST_UNEVEN = 0.5
 """The same as a share of its growth."""
 _MANY = 7
@@ -110,7 +110,8 @@ def trend_of(result: TrialResult) -> Trend | None:
     trend = None if result.queues is None else result.queues.trend
     if trend is not Trend.UNCLEAR or not result.lost_frames:
         return trend
-    late, share, uneven = late_by_port(result), _kept_share(result), _SIGMAS * sqrt(result.lost_frames)
+    late, share = late_by_port(result), _kept_share(result)
+    uneven = _UNEVEN * sqrt(result.lost_frames / max(1, len(late)))
     is_full = [
         late[one.port] > share * one.rx_frames + min(uneven, _MOST_UNEVEN * late[one.port])
         for one in result.ports
