@@ -121,13 +121,13 @@ impl From<DropReason> for DropCause {
     }
 }
 
-/// One counter per cause.
+/// One counter per cause, apart from what each frame needs.
 #[derive(Clone, Debug)]
-pub struct DropCounters([u64; DropCause::ALL.len()]);
+pub struct DropCounters(Box<[u64; DropCause::ALL.len()]>);
 
 impl Default for DropCounters {
     fn default() -> DropCounters {
-        DropCounters([0; DropCause::ALL.len()])
+        DropCounters(Box::new([0; DropCause::ALL.len()]))
     }
 }
 

@@ -89,23 +89,6 @@ const OTHER_LANES: usize = 2;
 /// The number of the heap, which follows those of the lanes.
 const HEAP: usize = FLIGHT_LANES + OTHER_LANES;
 
-/// Where the first key is.
-#[derive(Clone, Copy, Debug, Default)]
-struct First {
-    key: u128,
-    /// Number of its lane, those of frames first, or [`HEAP`].
-    lane: usize,
-}
-
-impl First {
-    /// The lesser of this key and another one, without a branch, which would not be predictable.
-    #[inline]
-    fn or(self, key: u128, lane: usize) -> First {
-        let is_less = key < self.key;
-        First { key: if is_less { key } else { self.key }, lane: if is_less { lane } else { self.lane } }
-    }
-}
-
 /// A frame on its way: a line of the cache.
 #[derive(Default)]
 #[repr(C, align(64))]
@@ -123,23 +106,39 @@ impl Keyed for Landing {
     }
 }
 
-/// Less than the key of any event, as all but those of the loop have a bit for it and the loop has a source.
-const UNKNOWN: u128 = 0;
-
 /// Pending events in the order (time, ticket).
 ///
 /// Their keys have the time in the upper 64 bits, 0 for the loop in the next one, the ticket in the next 43, the source in
 /// the lowest 20.
-#[derive(Default)]
 pub struct EventQueue {
     flights: [Lane<Landing>; FLIGHT_LANES],
     others: [Lane<u128>; OTHER_LANES],
     heap: BinaryHeap<Reverse<u128>>,
-    /// The first key, where it has been looked for since the queue changed; else its key is [`UNKNOWN`].
-    first: First,
+    /// The first key of each lane, those of frames first, and that of the heap; [`NONE`] where there is none.
+    firsts: [u128; HEAP + 1],
     /// The lane that the last event came from, or [`HEAP`].
-    last_lane: usize,
+    lane: usize,
+    /// Another one that is likely to have the next event.
+    second: usize,
+    /// No first key of the others is less. Ports of one rate do the same at the same time, so most events come from the lane
+    /// of the one before, and frames that a device forwards from two lanes in turn.
+    others_from: u128,
     next_ticket: u64,
+}
+
+impl Default for EventQueue {
+    fn default() -> EventQueue {
+        EventQueue {
+            flights: Default::default(),
+            others: Default::default(),
+            heap: BinaryHeap::new(),
+            firsts: [NONE; HEAP + 1],
+            lane: HEAP,
+            second: 0,
+            others_from: NONE,
+            next_ticket: 0,
+        }
+    }
 }
 
 impl EventQueue {
@@ -157,18 +156,25 @@ impl EventQueue {
     #[inline(always)]
     pub fn push(&mut self, time_ps: u64, ticket: Ticket, source: Source) {
         let key = key_of(time_ps, ticket, source);
-        self.comes(key);
         match source {
-            Source::Timer(_) => self.heap.push(Reverse(key)),
+            Source::Timer(_) => self.push_to_heap(key),
             _ => self.push_in_order(key),
         }
     }
 
+    fn push_to_heap(&mut self, key: u128) {
+        self.heap.push(Reverse(key));
+        self.comes(key, HEAP);
+    }
+
     /// Adds a key to a lane where it fits, or else to the heap.
     fn push_in_order(&mut self, key: u128) {
-        match self.others.iter_mut().find(|lane| lane.fits(key)) {
-            Some(lane) => lane.push(key),
-            None => self.heap.push(Reverse(key)),
+        match self.others.iter().position(|lane| lane.fits(key)) {
+            Some(lane) => {
+                self.others[lane].push(key);
+                self.comes(key, FLIGHT_LANES + lane);
+            }
+            None => self.push_to_heap(key),
         }
     }
 
@@ -176,19 +182,22 @@ impl EventQueue {
     #[inline(always)]
     pub fn fly(&mut self, time_ps: u64, ticket: Ticket, sender: u32, arrival: Arrival) -> Option<Arrival> {
         let key = key_of(time_ps, ticket, Source::Landed(sender));
-        let Some(lane) = self.flights.iter_mut().find(|lane| lane.fits(key)) else {
+        let Some(lane) = self.flights.iter().position(|lane| lane.fits(key)) else {
             return Some(arrival);
         };
-        lane.push(Landing { key, arrival });
-        self.comes(key);
+        self.flights[lane].push(Landing { key, arrival });
+        self.comes(key, lane);
         None
     }
 
-    /// Forgets the first key if this one comes before it.
+    /// Keeps the first keys right for a key that has come to a lane.
     #[inline]
-    fn comes(&mut self, key: u128) {
-        if key < self.first.key {
-            self.first.key = UNKNOWN;
+    fn comes(&mut self, key: u128, lane: usize) {
+        if key < self.firsts[lane] {
+            self.firsts[lane] = key;
+            if lane != self.lane && lane != self.second {
+                self.others_from = self.others_from.min(key);
+            }
         }
     }
 
@@ -202,19 +211,19 @@ impl EventQueue {
     /// Time of the first event.
     #[inline]
     pub fn next_time_ps(&mut self) -> Option<u64> {
-        let first = self.find_first();
-        (first.key != NONE).then(|| time_of(first.key))
+        let first = self.first();
+        (first != NONE).then(|| time_of(first))
     }
 
     /// Time of the second event.
     pub fn second_time_ps(&mut self) -> Option<u64> {
-        let first = self.find_first().lane;
-        let of_heap = match first {
+        self.first();
+        let of_heap = match self.lane {
             // The second key of a heap is one of the two below its first.
             HEAP => self.heap.as_slice().iter().skip(1).take(2).map(|key| key.0).min(),
             _ => self.heap.peek().map(|key| key.0),
         };
-        let behind = |lane| usize::from(lane == first);
+        let behind = |lane| usize::from(lane == self.lane);
         let flights = self.flights.iter().enumerate();
         let flights = flights.filter_map(|(number, lane)| lane.get(behind(number)).map(Keyed::key));
         let others = self.others.iter().enumerate();
@@ -226,48 +235,43 @@ impl EventQueue {
     /// [`Source::Landed`] comes to `landed`, where none is.
     #[inline]
     pub fn pop_by(&mut self, limit_ps: u64, landed: &mut Arrival) -> Option<(u64, Ticket, Source)> {
-        let First { key, lane } = match self.first.key {
-            UNKNOWN => self.least(),
-            _ => self.first,
-        };
+        let key = self.first();
         let time_ps = time_of(key);
         debug_assert!(limit_ps < time_of(NONE));
         if time_ps > limit_ps {
             return None;
         }
-        self.first.key = UNKNOWN;
-        self.last_lane = lane;
         let (ticket, index) = (ticket_of(key), index_of(key));
-        if let Some(lane) = self.flights.get_mut(lane) {
+        if let Some(lane) = self.flights.get_mut(self.lane) {
             // It is copied as a whole: the processor waits for what was just written in other pieces than it is read.
-            std::mem::swap(landed, &mut lane.take_first().arrival);
-            if let Some(next) = lane.get(0) {
+            let next = lane.take_first(|first| std::mem::swap(landed, &mut first.arrival));
+            self.firsts[self.lane] = next.map_or(NONE, |next| {
                 prefetch(next.arrival.frame.as_ptr());
-            }
+                next.key
+            });
             return Some((time_ps, ticket, Source::Landed(index)));
         }
-        match self.others.get_mut(lane - FLIGHT_LANES) {
-            Some(lane) => {
-                lane.take_first();
-            }
+        self.firsts[self.lane] = match self.others.get_mut(self.lane - FLIGHT_LANES) {
+            Some(lane) => lane.take_first(|_| ()).copied().unwrap_or(NONE),
             None => {
                 self.heap.pop();
+                self.first_of_heap()
             }
-        }
+        };
         Some((time_ps, ticket, Source::decode(key)))
     }
 
     /// A frame that is likely to land soon, with its sender: the one `behind` the first in the lane of the last event.
     #[inline]
     pub fn soon_to_land(&self, behind: usize) -> Option<(u32, &Arrival)> {
-        let Landing { key, arrival } = self.flights.get(self.last_lane)?.get(behind)?;
+        let Landing { key, arrival } = self.flights.get(self.lane)?.get(behind)?;
         Some((index_of(*key), arrival))
     }
 
     /// A source that is likely to come soon: the one `behind` the first in the lane of the last event, which was no frame.
     #[inline]
     pub fn soon(&self, behind: usize) -> Option<Source> {
-        let lane = self.last_lane.checked_sub(FLIGHT_LANES)?;
+        let lane = self.lane.checked_sub(FLIGHT_LANES)?;
         self.others.get(lane)?.get(behind).map(|&key| Source::decode(key))
     }
 
@@ -278,7 +282,6 @@ impl EventQueue {
 
     /// Takes the event of a source out, wherever it is, but no frame; looks at all pending events.
     pub(crate) fn take(&mut self, source: Source) -> Option<(u64, Ticket)> {
-        self.first.key = UNKNOWN;
         let code = source.encode();
         let is_wanted = |key| key & ((1 << SOURCE_BITS) - 1) == code;
         let of_lanes = self.others.iter_mut().find_map(|lane| lane.take(is_wanted));
@@ -287,6 +290,10 @@ impl EventQueue {
             self.heap.retain(|other| other.0 != key);
             Some(key)
         })?;
+        for (first, lane) in self.firsts[FLIGHT_LANES..].iter_mut().zip(&self.others) {
+            *first = lane.get(0).copied().unwrap_or(NONE);
+        }
+        self.firsts[HEAP] = self.first_of_heap();
         Some((time_of(key), ticket_of(key)))
     }
 
@@ -300,23 +307,41 @@ impl EventQueue {
         self.len() == 0
     }
 
-    /// The first key; [`NONE`] where there is no event.
-    #[inline]
-    fn find_first(&mut self) -> First {
-        if self.first.key == UNKNOWN {
-            self.first = self.least();
-        }
-        self.first
+    fn first_of_heap(&self) -> u128 {
+        self.heap.peek().map_or(NONE, |key| key.0)
     }
 
+    /// The first key, which is that of `lane` afterwards; [`NONE`] where there is no event.
     #[inline]
-    fn least(&mut self) -> First {
-        let first = First { key: self.heap.peek().map_or(NONE, |key| key.0), lane: HEAP };
-        // Side by side, as each comparison waits for the one before.
-        let of_flights = First { key: self.flights[0].first(), lane: 0 }.or(self.flights[1].first(), 1);
-        let others = First { key: self.others[0].first(), lane: FLIGHT_LANES };
-        let of_others = others.or(self.others[1].first(), FLIGHT_LANES + 1);
-        first.or(of_flights.key, of_flights.lane).or(of_others.key, of_others.lane)
+    fn first(&mut self) -> u128 {
+        let (here, there) = (self.firsts[self.lane], self.firsts[self.second]);
+        if here < there && here < self.others_from {
+            return here;
+        }
+        if there < self.others_from {
+            std::mem::swap(&mut self.lane, &mut self.second);
+            return there;
+        }
+        self.change_lanes();
+        self.firsts[self.lane]
+    }
+
+    /// Looks for the lanes of the first two keys.
+    #[inline(never)]
+    fn change_lanes(&mut self) {
+        let [mut first, mut second, mut third] = [NONE; 3];
+        for (lane, &key) in self.firsts.iter().enumerate() {
+            if key < first {
+                (first, second, third) = (key, first, second);
+                (self.lane, self.second) = (lane, self.lane);
+            } else if key < second {
+                (second, third) = (key, second);
+                self.second = lane;
+            } else {
+                third = third.min(key);
+            }
+        }
+        self.others_from = third;
     }
 }
 

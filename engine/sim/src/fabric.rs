@@ -85,13 +85,13 @@ pub struct Port {
     honours_pause: bool,
     /// The number that the user gave it.
     pub id: u16,
-    pub counters: PortCounters,
     /// Longest queue, in frames, not counting the frame on the wire.
     pub queue_frames: usize,
-    /// Start times of frames that wait, for ports without scheduling.
-    waiting: VecDeque<u64>,
     /// When the frame that was queued last is ready; those behind it wait at least until then.
     ready_ps: u64,
+    pub counters: PortCounters,
+    /// Start times of frames that wait, for ports without scheduling.
+    waiting: VecDeque<u64>,
     flights: Flights,
     link_losses: u64,
 }

@@ -22,15 +22,13 @@ pub(super) struct Lane<T> {
     /// Place of the first entry.
     start: usize,
     len: usize,
-    /// The first key; [`NONE`] in an empty lane.
-    first: u128,
     /// The last key; 0 in an empty lane, which takes any other key.
     last: u128,
 }
 
 impl<T: Keyed + Default> Default for Lane<T> {
     fn default() -> Lane<T> {
-        Lane { places: empty(4), start: 0, len: 0, first: NONE, last: 0 }
+        Lane { places: empty(4), start: 0, len: 0, last: 0 }
     }
 }
 
@@ -39,12 +37,6 @@ fn empty<T: Default>(places: usize) -> Box<[T]> {
 }
 
 impl<T: Keyed + Default> Lane<T> {
-    /// The first key; [`NONE`] in an empty lane.
-    #[inline]
-    pub fn first(&self) -> u128 {
-        self.first
-    }
-
     /// The place of the entry that is so many behind the first.
     #[inline]
     fn place(&self, behind: usize) -> usize {
@@ -73,9 +65,7 @@ impl<T: Keyed + Default> Lane<T> {
         if self.len == self.places.len() {
             self.grow();
         }
-        let key = entry.key();
-        self.first = self.first.min(key);
-        self.last = key;
+        self.last = entry.key();
         let place = self.place(self.len);
         // Nothing is there that would have to be dropped.
         std::mem::forget(std::mem::replace(&mut self.places[place], entry));
@@ -92,18 +82,17 @@ impl<T: Keyed + Default> Lane<T> {
         self.places = places.into();
     }
 
-    /// Takes the first entry: what is taken out of it leaves nothing behind that has to be dropped.
+    /// Has the first entry taken: what it leaves behind needs no drop. Gives the one that is the first then.
     #[inline(always)]
-    pub fn take_first(&mut self) -> &mut T {
-        let place = self.start;
+    pub fn take_first(&mut self, take: impl FnOnce(&mut T)) -> Option<&T> {
+        take(&mut self.places[self.start]);
         self.start = self.place(1);
         self.len -= 1;
-        let next = &self.places[self.start];
-        (self.first, self.last) = match self.len {
-            0 => (NONE, 0),
-            _ => (next.key(), self.last),
-        };
-        &mut self.places[place]
+        if self.len == 0 {
+            self.last = 0;
+            return None;
+        }
+        Some(&self.places[self.start])
     }
 
     /// Takes a key out, wherever it is; looks at all of them.
@@ -112,7 +101,6 @@ impl<T: Keyed + Default> Lane<T> {
         (at..self.len - 1).for_each(|behind| self.places.swap(self.place(behind), self.place(behind + 1)));
         self.len -= 1;
         let key = std::mem::take(&mut self.places[self.place(self.len)]).key();
-        self.first = self.get(0).map_or(NONE, Keyed::key);
         self.last = self.iter().last().map_or(0, Keyed::key);
         Some(key)
     }
