@@ -59,7 +59,7 @@ def latency_course(plan: Plan, readings: Readings | None, tick_ps: int) -> Laten
     of_ports = [rx_ports == port for port in np.unique(rx_ports[rx_ports >= 0])]
     grown = [_growth(_means(readings.records, chosen)) for chosen in of_ports]
     begun = [_of_the_begin(readings.records, chosen) for chosen in of_ports]
-    return LatencyCourse(max(error, *begun) * tick_ps / 1000, max(grown, default=0.0) * tick_ps / 1000)
+    return LatencyCourse(max(error, *begun) * tick_ps / 1000, max(grown) * tick_ps / 1000)
 
 
 def course_of_class(
@@ -160,7 +160,7 @@ def discrepancy(step: Fraction, count: int) -> float:
     numbers = range(0, count // chosen * chosen, count // chosen)
     phases = np.sort([number * step.numerator % period / period for number in numbers])
     places = np.arange(chosen + 1) / chosen
-    return min(1.0, float((places[1:] - phases).max() - (places[:-1] - phases).min()))
+    return float((places[1:] - phases).max() - (places[:-1] - phases).min())
 
 
 def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Array, Array] | None:

@@ -200,6 +200,10 @@ class _Trials(Generic[Row]):
         for _ in range(_MOST_LOWERED):
             if load is None or not self._fills(load, trial):
                 break
+            has_failed = self.last[load][0].for_search is Verdict.FAIL
+            if has_failed and load == found.result:
+                # Until a lower load passes, nothing has.
+                found = replace(found, state=Verdict.FAIL, failed=load)
             grid = self.search.goal.grid.granularity
             # Rounded down, by less than what a table shows.
             unit = grid / 100
@@ -207,11 +211,12 @@ class _Trials(Generic[Row]):
             if lower < self.search.goal.minimum:
                 break
             # Nothing has failed where the highest load passed; now it is known to be too high.
-            has_failed = self.last[load][0].for_search is Verdict.FAIL
             failed = load if found.failed is None or has_failed else found.failed
             if self.measured(trial, lower, 0, length_ns(lower)).for_search is Verdict.PASS:
                 steps = (*found.steps, SearchStep(lower, Verdict.PASS))
-                found = replace(found, passed=lower, failed=failed, last_tried=lower, steps=steps)
+                found = replace(
+                    found, state=Verdict.MEASURED, passed=lower, failed=failed, last_tried=lower, steps=steps
+                )
             load = lower
         return found
 
@@ -225,7 +230,7 @@ class _Trials(Generic[Row]):
             excess_ppm, error_ppm = judged.excess_ppm or (0.0, 0.0)
             if excess_ppm <= error_ppm or load - self._carried(load) < self.search.goal.grid.granularity:
                 break
-            grown_frames = excess_ppm / _PPM * max((port.rx_frames for port in judged.result.ports), default=0)
+            grown_frames = excess_ppm / _PPM * max(port.rx_frames for port in judged.result.ports)
             if grown_frames >= _GROWN_FRAMES:
                 return True
             if not may_repeat or grown_frames * _MOST_REPEATED < _GROWN_FRAMES:
@@ -256,12 +261,7 @@ class _Trials(Generic[Row]):
             outcome = replace(outcome, failed=min(surely, default=None))
         throughput_pct, found = _number(outcome.result), outcome.passed
         lower_pct = None if found is None else float(self._carried(found))
-        places = [
-            place
-            for place, row in enumerate(self.rows)
-            if row.verdict in _PASSED and throughput_pct is not None and row.load_pct == throughput_pct
-        ]
-        shown = self.rows[places[-1] if places else -1]
+        good = [row for row in self.rows if row.verdict in _PASSED and row.load_pct == throughput_pct]
         return Searched(
             state=outcome.state,
             throughput_pct=throughput_pct,
@@ -272,7 +272,7 @@ class _Trials(Generic[Row]):
             goal=search_attributes(self.search),
             mlr_goals=tuple(self._mlr_row(result) for result in self.goals),
             trials=len(self.rows),
-            shown=shown,
+            shown=(good or self.rows)[-1],
             rows=tuple(self.rows),
             flooded_frames=sum(row.flooded_frames for row in self.rows),
             excluded_loss_ppm=self._excluded_ppm(outcome.result),

@@ -25,8 +25,8 @@ from p4mesh.tester.contract import load_contract
 from p4mesh.tester.flows import Flow
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic.arrivals import Poisson
-from p4mesh.traffic.patterns import Pairs
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.patterns import Broadcast, Pairs, Pattern, Rotate
+from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import TrialSpec
 
@@ -267,6 +267,7 @@ def test_noise_is_that_of_the_frames_of_the_first_and_the_last_window(growth: in
 def test_windows_without_frames_say_nothing() -> None:
     assert course_of_ports({2: [1000, 1000, 1000, 1000, 1000, 2000]}, (0,) * 6) == LatencyCourse()
     assert latency_course(planned()[0], None, 1000) == LatencyCourse()
+    assert course_of_ports({2: [1000] * 6}) == LatencyCourse(), "no frame came before the first reading"
 
 
 @pytest.mark.parametrize(("load_pct", "grows"), [(100, True), (60, False)])
@@ -291,6 +292,7 @@ def test_a_device_that_cannot_catch_up_has_latency_that_grows(load_pct: float, g
         # Each of four phases twice, and one of them once more.
         (Fraction(1, 4), 9, 1 / 9),
         (Fraction(1, 4), 8, 0),
+        (Fraction(1, 4), 4, 0),
         (Fraction(0), 5, 0),
         (Fraction(1, 4), 0, 1),
     ],
@@ -312,14 +314,14 @@ def test_an_average_over_phases_is_within_their_discrepancy_times_the_longest_wa
     assert abs(average - wait**2 / 2) <= wait * discrepancy(step, count) + 1e-6
 
 
+def unmet(*streams: Stream) -> dict[int, float]:
+    rates = dict.fromkeys((1, 2, 3, 4), 10**9)
+    limits = Limits.of(load_contract(), 1000, LoopModel(100 * 10**9, 500_000), "sim")
+    return unmet_ns(make_plan(streams, limits, rates), streams, rates)
+
+
 def test_frames_meet_those_of_other_ports_and_rates_that_come_while_they_do() -> None:
     """64 bytes take 672 ns, 128 bytes 1,184: each frame at 100,100 frames/s comes 1/1001 of a period earlier."""
-    rates = dict.fromkeys((1, 2, 3), 10**9)
-    limits = Limits.of(load_contract(), 1000, LoopModel(100 * 10**9, 500_000), "sim")
-
-    def unmet(*streams: Stream) -> dict[int, float]:
-        return unmet_ns(make_plan(streams, limits, rates), streams, rates)
-
     one = Stream("one", 64, Fraction(100_000), 50, Pairs(), (1,), (3,))
     two = Stream("two", 128, Fraction(100_100), 50, Pairs(), (2,), (3,))
     # The second one ends half a microsecond earlier, so that it meets 49 whole frames of the first.
@@ -329,3 +331,35 @@ def test_frames_meet_those_of_other_ports_and_rates_that_come_while_they_do() ->
     assert unmet(one, replace(two, tx_ports=(1,))) == {}, "frames of a port leave one after the other"
     assert unmet(one, replace(two, arrivals=Poisson(1))) == {}
     assert unmet(one, replace(two, start_offset_ns=(600_000,))) == {}, "the first has ended then"
+    # The second begins a fifth of the first one's time later: for 400 us they are together, for 40 frames of each.
+    later = {0: 1184 * 0.8 * (1 - 0.039), 1: 672 * 0.8 * float(together) ** -1 * (1 - 39 / 1001)}
+    assert unmet(one, replace(two, start_offset_ns=(100_000,))) == pytest.approx(later)
+
+
+@pytest.mark.parametrize(("pattern", "at_once"), [(Rotate(), 0.5), (Broadcast(), 1)])
+def test_a_frame_meets_those_that_are_for_its_port(pattern: Pattern, at_once: float) -> None:
+    """Every second frame of an order of two ports, and all of those that are for both."""
+    one = Stream("one", 64, Fraction(100_000), 50, Pairs(), (1,), (3,))
+    two = Stream("two", 128, Fraction(100_100), 50, pattern, (2,), (3, 4))
+    assert unmet(one, two)[0] == pytest.approx(at_once * 1184 * 1000 / 1001 * (1 - 0.048))
+
+
+def test_a_frame_meets_those_of_every_port_of_another_rate_and_none_of_its_own() -> None:
+    one = Stream("one", 64, Fraction(100_000), 50, Rotate(), (1, 4), (3,))
+    two = Stream("two", 128, Fraction(100_100), 50, Pairs(), (2,), (3,))
+    assert unmet(one, two) == pytest.approx({0: 1184 * 1000 / 1001 * (1 - 0.048), 1: 2 * 672 * (1 - 49 / 1001)})
+
+
+def test_the_phases_of_bursts_are_those_of_their_first_frames() -> None:
+    """12 bursts of 4 frames each meet the second of two bursts 1/500 of its period later; 24 meet every second one."""
+    one = Stream("one", 64, Fraction(100_000), 48, Pairs(), (1,), (3,), burst=Burst(4))
+    two = Stream("two", 128, Fraction(100_100), 50, Pairs(), (2,), (3,), burst=Burst(2))
+    together = 480 * 0.1001 / 50
+    assert unmet(one, two) == pytest.approx({0: 2 * 1184 * (1 - 11 / 500), 1: 4 * 672 * together * 490 / 1001})
+
+
+def test_an_error_of_less_than_a_nanosecond_is_no_more() -> None:
+    """Frames at twice the rate come at two phases, at one of them once more; the others come at one phase alone."""
+    one = Stream("one", 64, Fraction(100_000), 1001, Pairs(), (1,), (3,))
+    two = Stream("two", 64, Fraction(200_000), 2001, Pairs(), (2,), (3,))
+    assert unmet(one, two) == pytest.approx({1: 672 / 2001})

@@ -325,7 +325,7 @@ def test_what_helps_where_no_frame_came_through(
     test: str, routed: bool | None, device: str, changes: dict[str, Any], hint: str
 ) -> None:
     parameters = SimpleNamespace(values={} if routed is None else {"routed": routed})
-    topology = SimpleNamespace(devices=[SimpleNamespace(name="r", device=device)])
+    topology = SimpleNamespace(devices=[SimpleNamespace(name=name, device=device) for name in "rs"])
     job: Any = SimpleNamespace(parameters=parameters, method=SimpleNamespace(name=test), topology=topology)
     found = way_hint(job, [stored(**changes)])
     assert len(found) == bool(hint) and hint in "".join(found)

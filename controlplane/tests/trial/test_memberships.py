@@ -10,6 +10,7 @@ import pytest
 from support.frames import FORMATS
 from support.networks import parsed, switch
 
+from p4mesh.errors import ParameterError
 from p4mesh.store.codec import decode, encode
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
@@ -111,6 +112,29 @@ def test_hosts_join_and_leave_while_the_streams_run(device: TrialEngine) -> None
         reported_ns = (stamps[3] or 0) - result.first_tx_ns
         # Within one round of the loop of the time asked for.
         assert abs(reported_ns - 5 * MS) < 20_000
+
+
+def test_members_at_the_start_are_those_that_do_not_join_later() -> None:
+    """Ports 2 and 3 receive two groups, port 3 one more: two times two memberships and one."""
+    given = Memberships(Version.IGMPV3, (GroupRange("225.1.1.1", 2, (2, 3)), GroupRange("225.9.0.1", 1, (3,))))
+    joins = replace(given, change=MembershipChange(5 * MS, (3,), joins=True))
+    assert (given.ports, given.count) == ((2, 3), 5)
+    assert joins.at_start() == (GroupRange("225.1.1.1", 2, (2,)),)
+    leaves = replace(joins, change=MembershipChange(5 * MS, (3,), joins=False))
+    assert leaves.at_start() == given.at_start() == given.groups
+
+
+def test_hosts_join_at_a_rate_and_by_a_protocol_that_can_say_it() -> None:
+    groups = (GroupRange(),)
+    for rate in (1, 1_000_000):
+        assert Memberships(Version.IGMPV2, groups, joins_per_s=rate).joins_per_s == rate
+    for rate in (0, 1_000_001):
+        with pytest.raises(ParameterError, match=f"{rate} joins per second"):
+            Memberships(Version.IGMPV2, groups, joins_per_s=rate)
+    with pytest.raises(ParameterError, match="mldv1 cannot ask for single senders"):
+        Memberships(Version.MLDV1, groups, ("2001:db8::1",))
+    told = [(version.ip_version, version.has_records, version.older.value) for version in Version]
+    assert told == [(4, False, "igmpv2"), (4, True, "igmpv2"), (6, False, "mldv1"), (6, True, "mldv1")]
 
 
 def test_memberships_are_stored_with_a_trial_that_has_them() -> None:

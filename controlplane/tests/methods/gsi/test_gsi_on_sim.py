@@ -9,7 +9,7 @@ import pytest
 from support.beds import GIGABIT, make_bed
 from support.networks import shipped
 
-from p4mesh.errors import ParameterError
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.gsi.b2b import B2b
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -106,6 +106,10 @@ def test_the_ports_of_the_highest_numbers_send(
     (leg,) = mesh.legs
     assert (leg.tx_ports, leg.rx_ports) == (senders, (receiver,))
     assert (mesh.theoretical_pct, mesh.line_rate_bps) == (most_pct, GIGABIT)
+    parameters = resolve(test.name, test.parameters, ())
+    assert test.mesh(make_bed(2), parameters).pairs == ((2, 1),)
+    with pytest.raises(TopologyError, match="b2b needs at least 2 tester ports, topology 'fake' has 1"):
+        test.mesh(make_bed(1), parameters)
 
 
 @pytest.mark.parametrize(

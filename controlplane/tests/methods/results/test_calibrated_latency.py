@@ -7,9 +7,15 @@ from support.delays import constant
 from support.latency_bench import bed, rows, run, wires
 
 from p4mesh.methods.base import Method
+from p4mesh.methods.results.outcome import Cell, Outcome
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+
+
+def wires_of(outcome: Outcome, table: str) -> list[tuple[Cell, ...]]:
+    keys = ("tx_port", "rx_port", "wire_us", "latency_raw_us", "latency_calibrated_us")
+    return [tuple(row[key] for key in keys) for row in rows(outcome, table)]
 
 
 def test_calibrated_latency_stands_beside_raw_latency() -> None:
@@ -22,9 +28,9 @@ def test_calibrated_latency_stands_beside_raw_latency() -> None:
         ("yes", 1.7, 2.3, 2.9),
     ]
     assert (raw["p50_us"], calibrated["p50_us"]) == (3.0, 2.9)
-    table = rows(outcome, "latency_calibration")
-    shown = [(r["tx_port"], r["rx_port"], r["wire_us"], r["latency_raw_us"], r["latency_calibrated_us"]) for r in table]
-    assert shown == [(1, 2, 0.3, 2.0, 1.7), (2, 1, 0.1, 3.0, 2.9)]
+    assert wires_of(outcome, "latency_calibration") == [(1, 2, 0.3, 2.0, 1.7), (2, 1, 0.1, 3.0, 2.9)]
+    _, mesh = run(FullyMeshed(), where, lambda stream, tx, rx, count: [1000.0 + 1000 * tx] * count, 128)
+    assert wires_of(mesh, "latency_throughput_wires") == [(1, 2, 0.3, 2.0, 1.7), (2, 1, 0.1, 3.0, 2.9)]
 
 
 @pytest.mark.parametrize(

@@ -194,10 +194,12 @@ def test_learning_is_verified_with_valid_frames() -> None:
     }
 
 
-@pytest.mark.parametrize("pair", [("tx_port=2",), ("rx_port=9",)])
-def test_one_port_and_ports_that_are_not_there_are_refused(pair: tuple[str, ...]) -> None:
-    with pytest.raises(ParameterError, match="two different ports are needed"):
-        run(filtering, *pair)
+@pytest.mark.parametrize(
+    ("pair", "shown"), [("tx_port=2", "tx_port=2, rx_port=2"), ("rx_port=9", "tx_port=1, rx_port=9")]
+)
+def test_one_port_and_ports_that_are_not_there_are_refused(pair: str, shown: str) -> None:
+    with pytest.raises(ParameterError, match=f"{shown}: two different ports are needed"):
+        run(filtering, pair)
 
 
 CLASSES = {"valid": "valid", "oversize": "over", "undersize": "under"}

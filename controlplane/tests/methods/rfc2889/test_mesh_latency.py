@@ -6,17 +6,22 @@ from dataclasses import replace
 
 import pytest
 from support.beds import GIGABIT
-from support.delays import constant
+from support.delays import DelayMeasurer, constant
 from support.latency_bench import bed, rows, run, wires
+from support.runs import run_units
 
-from p4mesh.methods.base import Method
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889 import mesh_latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 _PARTS = ("throughput", "latency", "forwarding")
 
@@ -33,12 +38,23 @@ def test_mesh_tests_show_latency_at_the_throughput_and_at_every_load() -> None:
     assert (row["fifo_us"], row["lifo_us"], row["filo_us"]) == (2.0, 1.488, 2.512)
 
 
-@pytest.mark.parametrize(("wires_ns", "in_sweep"), [((), False), ((100.0, 100.0), True)])
+_PLACED = replace(bed(), ports=tuple(replace(port, layer=port.name) for port in bed().ports))
+"""Two ports on two layers."""
+
+
+@pytest.mark.parametrize(
+    ("test", "where", "in_sweep"),
+    [
+        (FullyMeshed(), bed(), False),
+        (FullyMeshed(), bed(calibration=wires(100.0, 100.0, size=64)), True),
+        (FullyMeshed(), _PLACED, True),
+        (PartiallyMeshed(), bed(GIGABIT, 10**8, 10**8), True),
+    ],
+)
 def test_flows_are_kept_at_the_throughput_and_at_every_load_where_each_needs_a_correction(
-    wires_ns: tuple[float, ...], in_sweep: bool
+    test: Method, where: Bed, in_sweep: bool
 ) -> None:
-    where = bed(calibration=wires(*wires_ns, size=64) if wires_ns else None)
-    measurer, outcome = run(FullyMeshed(), where, constant(2000.0), 64, "sweep_step_pct=50")
+    measurer, outcome = run(test, where, constant(2000.0), 64, "sweep_step_pct=50")
     kept = {part: {spec.per_flow for spec in measurer.specs if spec.label.startswith(part)} for part in _PARTS}
     assert kept == {"throughput": {False}, "latency": {True}, "forwarding": {in_sweep}}
     keys = {table.name: table.keys for table in outcome.tables}
@@ -51,6 +67,20 @@ def test_a_report_shows_pairs_of_ports_up_to_a_number(most: int, kept: bool, mon
     monkeypatch.setattr(mesh_latency, "MOST_FLOWS_SHOWN", most)
     measurer, _ = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput")
     assert measurer.specs[-1].per_flow is kept
+
+
+def test_latencies_longer_than_the_time_stamps_reach_are_a_finding_of_the_throughput_and_of_every_load() -> None:
+    """Five frames of each of three trials: the one at the throughput, those of the sweep at 10 and 100 %."""
+
+    class Overflowing(DelayMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            found = super().measure(spec)
+            return replace(found, latency=found.latency and replace(found.latency, overflow_count=5))
+
+    settings = ("scaled_frames=100", "sweep_step_pct=90")
+    _, outcome = run_units(FullyMeshed(), bed(), Overflowing(constant(2000.0)), (64,), *settings)
+    (finding,) = (text for text in outcome.findings if "took longer" in text)
+    assert finding.startswith("64 B: 15 frames took longer")
 
 
 def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:

@@ -210,7 +210,8 @@ def test_a_fast_port_fills_ten_slow_ones_and_they_fill_it() -> None:
 
 
 def test_groups_of_any_size_can_send_to_each_other() -> None:
-    _, specs = measure(Unidirectional(), bed(5), "forwarding", "senders=2", "sweep_start_pct=100")
+    found, specs = measure(Unidirectional(), bed(5), "forwarding", "senders=2", "sweep_start_pct=100")
+    assert found.theoretical_pct == 100, "receivers that could take 150 % get no more than a line has"
     (stream,) = specs[0].streams
     assert (stream.tx_ports, stream.rx_ports) == ((1, 2), (3, 4, 5))
     settings = ("senders=2", "bidirectional=true", "search_resolution_pct=0.01")
@@ -230,16 +231,17 @@ def test_pairs_keep_their_receiver() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "message", "hint"),
     [
-        (("senders=4",), "senders=4: topology 'fake' has 4 ports"),
-        (("senders=1", "pattern=pairs"), "pattern=pairs: 1 ports send, 3 receive"),
+        (("senders=4",), "senders=4: topology 'fake' has 4 ports", "1 to 3 of them send"),
+        (("senders=1", "pattern=pairs"), "pattern=pairs: 1 ports send, 3 receive", "use senders=half"),
     ],
 )
-def test_groups_that_cannot_be_meant_are_refused(settings: tuple[str, ...], message: str) -> None:
+def test_groups_that_cannot_be_meant_are_refused(settings: tuple[str, ...], message: str, hint: str) -> None:
     parameters = resolve("rfc2889.unidirectional", Unidirectional.parameters, settings)
-    with pytest.raises(ParameterError, match=message):
+    with pytest.raises(ParameterError, match=message) as caught:
         Unidirectional().mesh(bed(4), parameters)
+    assert caught.value.hint.endswith(hint)
 
 
 @pytest.mark.parametrize(

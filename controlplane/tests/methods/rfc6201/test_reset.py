@@ -138,6 +138,14 @@ def test_frames_lost_by_chance_are_no_part_of_an_outage(
     assert found.method == (TIME_STAMPS if (between or 0) < 0 else FRAME_LOSS)
 
 
+def test_one_frame_before_an_outage_says_little_about_those_behind_it() -> None:
+    """Ten times as long followed without a look: chance may take 10 +- 2 * sqrt(10^2) frames of it."""
+    stream = Stream("pairs", 64, Fraction(1000), 100, Pairs(), (1,), (2,))
+    outage = Outage("pairs", 1, 2, 100, 5, 0, 10**6, 17 * 10**6, 1)
+    spec = TrialSpec("reset", (stream,), 10**8)
+    assert reset_time(spec, replace(Interrupted(0).measure(spec), outages=(outage,))).error_ns == 30 * 10**6
+
+
 @pytest.mark.parametrize(("max_ns", "more_ns"), [(1_500_000, 0), (1_500_001, 1_500_001)])
 def test_frames_in_the_device_count_where_latencies_differ_by_more_than_a_frame(max_ns: int, more_ns: int) -> None:
     """At 1,000 frames/s a frame that is in the device for 1.5 ms may be lost beside one more or one less."""
@@ -346,6 +354,9 @@ def test_the_trial_runs_at_the_throughput_and_goes_on_without_link() -> None:
     assert spec.interruption is not None
     assert (spec.interruption.after_ns, spec.duration_ns) == (15_000_000_000, 15_050_000_000)
     assert not spec.stop_on_los
+    run(measurer, RATE_PCT)
+    scaled = measurer.specs[-1].interruption
+    assert scaled is not None and scaled.after_ns == 30_000 * 672, "as long as a trial of the search"
     (short,) = outcome.deviations
     assert short.startswith("Trial duration 20.16 ms instead of the 60 s"), "of the search; the reset is the RFC's"
     _, outcome = run(measurer, "before_ms=15000", "after_ms=50", "resets=2", "load_pct=10")

@@ -147,7 +147,8 @@ def test_mlrsearch_sends_as_many_frames_from_the_start_and_is_not_confirmed_by_i
     assert found.throughput_pct == pytest.approx(20, rel=0.005)
     lengths = [64 / load if load < 57.6 else 1 for load in device.loads]
     assert device.lengths == pytest.approx(lengths, abs=0.001)
-    assert [goal.lower_pct for goal in found.mlr_goals] == [found.throughput_pct]
+    ((lower, upper),) = [(goal.lower_pct, goal.upper_pct) for goal in found.mlr_goals]
+    assert lower == found.throughput_pct and 20 < upper <= 20 * 1.005 + 0.001
 
 
 @pytest.mark.parametrize("good", [1, 2])
@@ -255,6 +256,20 @@ def test_a_load_at_which_the_longer_trial_loses_is_no_result() -> None:
     assert device.lengths == [1, 2, 1, 2]
     assert (found.throughput_pct, found.upper_pct) == (pytest.approx(50 / 1.000501, abs=1e-6), 50)
     assert (found.shown.load_pct, found.shown.verdict) == (found.throughput_pct, PASS)
+
+
+@pytest.mark.parametrize(("minimum", "lengths"), [(50, [1, 2]), (10, [1, 2, 1, 2, 1, 2, 1])])
+def test_where_a_longer_trial_loses_and_no_lower_load_passes_there_is_no_result(
+    minimum: int, lengths: list[int]
+) -> None:
+    """One frame of 1,000 waits at each load, and of 2,000 some are lost; below 50 of 1,000, too."""
+    device = Device(
+        lambda load, length_ns: PASS if load == 50 and length_ns == T_NS else FAIL,
+        lambda _, length_ns: (1000.0 * T_NS / length_ns, 1.0),
+    )
+    found = search(device, replace(EXACT, minimum=Fraction(minimum)))
+    assert (device.lengths, found.shown) == (lengths, found.rows[-1])
+    assert (found.state, found.throughput_pct, found.upper_pct) == (FAIL, None, 50)
 
 
 def test_a_load_at_which_a_longer_trial_without_a_queue_loses_is_the_upper_bound() -> None:
