@@ -50,6 +50,7 @@ from p4mesh.methods.traffic.results import (
 )
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.run.preparation import bed_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import load_topology
 from p4mesh.traffic.arrivals import MOST_DEPARTURES, Poisson
 from p4mesh.traffic.patterns import Broadcast, GroupRange, Multicast, Pairs
@@ -60,6 +61,7 @@ from p4mesh.traffic_file.reader import load_traffic, parse_traffic
 from p4mesh.traffic_file.schema import schema
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured
+from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -170,6 +172,33 @@ def test_senders_of_a_class_begin_together_unless_their_phases_differ(
     assert east.end_ns == max(starts) + 10**9
     (mixed,) = laid_over(parse_traffic("x.yaml", PAIR, (*settings, "east.sizes=64-65")), make_bed()).runs
     assert {size for stream in mixed.classes[0].streams for size in stream.frame_sizes_bytes} == {64, 65}
+
+
+def test_a_run_is_one_trial_of_all_its_classes() -> None:
+    """Port 1 sends 10 and 30 % of its line, and port 3 5 %; the last class begins 5 ms later."""
+
+    def laid(*settings: str, to: int = 3) -> LaidRun:
+        both = ("west.senders=1", f"west.receivers={to}", "west.rate=30 %", *settings)
+        late = "  late: {senders: 3, receivers: 4, pattern: pairs, rate: 5 %, sizes: 64}\n"
+        (run,) = laid_over(parse_traffic("x.yaml", PAIR + late, both), make_bed()).runs
+        return run
+
+    run, second = laid(), 10**9
+    spec = run.spec
+    assert (run.load_pct, spec.duration_ns, len(spec.streams)) == (40, second, 3)
+    assert (spec.learning.enabled, spec.learning.wait_ns) == (True, 2 * second)
+    assert (spec.settle_ns, spec.restabilise_ns) == (2 * second, 5 * second)
+    assert spec.per_flow and spec.watch_queues and spec.watch_losses and spec.histograms is HistogramPer.CLASS
+    assert laid("percentiles=false").spec.histograms is None
+    assert not laid("phases.learning_frames=0").spec.learning.enabled
+    later = laid("late.start_ms=5").spec
+    assert later.duration_ns == second, "from when the last sender begins"
+    # Samples are a second apart unless told otherwise; a run of one second has none.
+    assert [each.sampling and each.sampling.every_ns for each in (spec, later)] == [None, second]
+    shortest = laid("samples.every_s=0.0000000001", "samples.flows=true").spec
+    assert shortest.sampling == Sampling(1, flows=True)
+    with pytest.raises(TrafficFileError, match="class east sends from port 1 to port 2: no device can tell the two"):
+        laid(to=2)
 
 
 def east(keys: str, **bed: Any) -> LaidClass:
