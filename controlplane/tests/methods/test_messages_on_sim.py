@@ -411,6 +411,19 @@ def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_end
     flows = (*result.flows[:2], *(replace(flow, tx_frames=0, rx_frames=0) for flow in result.flows[2:]))
     row = load_row([(spec, replace(result, flows=flows))], 64, Fraction(150), Fraction(1000))
     assert (row.inputs[1].frame_loss_ratio, row.frame_jain, row.message_jain) == (None, 0.5, 0.5)
+    # One that sends a frame and loses it has lost all of its frames and messages, whatever the other one loses.
+    only = (*flows[:2], replace(flows[2], tx_frames=1), flows[3])
+    one = (spec, replace(result, flows=only))
+    assert load_row([one], 64, Fraction(150), Fraction(1000)).inputs[1].frame_loss_error == 1
+    row = load_row([one] * 2, 64, Fraction(150), Fraction(1000))
+    assert (row.frame_max_over_min, row.frame_max_over_min_error) == pytest.approx((60 / 16, 10 - 60 / 16))
+    both = (*only[:3], replace(flows[3], tx_frames=1))
+    row = load_row([(spec, replace(result, flows=both))] * 2, 64, Fraction(150), Fraction(1000))
+    assert (row.message_max_over_min, row.message_max_over_min_error) == pytest.approx((5, 5 - 30 / 16))
+    # Where none comes, none is late.
+    none = tuple(replace(flow, rx_frames=0, duplicate_frames=0) for flow in flows)
+    row = load_row([(spec, replace(result, flows=none))], 64, Fraction(150), Fraction(1000))
+    assert [one.late_frames for one in row.inputs] == [0, 0]
     # Inputs with one message each have no time in which all of them send.
     short = load(80, (0, 0, 0), last_ns=5000, offsets=(0, 700), messages=1)
     assert load_row([short] * 2, 64, Fraction(80), Fraction(1000)).inputs[0].frame_loss_error == 1
