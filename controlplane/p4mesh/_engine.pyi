@@ -201,6 +201,7 @@ class LiveSwitch:
         seed: int = 1,
         access: str = "best",
         own_cores: int = 0,
+        beside: list[LiveSwitch] = ...,
         pcap_directory: Path | None = None,
     ) -> None: ...
     @property

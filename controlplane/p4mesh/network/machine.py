@@ -42,17 +42,18 @@ def machine_facts() -> tuple[str, ...]:
     )
 
 
-def busy_threads(devices: int, processors: int) -> int:
-    """Busy threads of the tester beside so many devices in user space.
+def busy_threads(devices: int, processors: int, switches: int = 1) -> int:
+    """Busy threads of each switch of the tester beside so many devices in user space.
 
-    One runs the program and one sends, unless that leaves a device no processor: then one does both.
+    One runs the program and one sends, unless that leaves a device or a switch no processor: then one does both.
     """
-    return 1 if devices and processors < _THREADS + devices else min(_THREADS, processors)
+    return _THREADS if processors >= _THREADS * switches + devices else 1
 
 
-def shared_processors(devices: Sequence[str], processors: int, threads: int) -> Iterator[str]:
+def shared_processors(devices: Sequence[str], processors: int, threads: int, switches: int = 1) -> Iterator[str]:
     """Yield a line where devices in user space have no processors beside those that the tester can use."""
-    needed = _THREADS + len(devices)
+    threads *= switches
+    needed = _THREADS * switches + len(devices)
     if devices and processors < needed:
         busy = "a busy thread" if threads == 1 else f"{threads} busy threads"
         yield (

@@ -124,7 +124,7 @@ def require_one_switch(target: str, topology: Topology) -> None:
     if topology.switches > 1:
         raise UnsupportedError(
             f"not supported on {target}: a tester of {topology.switches} switches",
-            hint="leave tester.switches out, or use --target sim",
+            hint="leave tester.switches out, or use --target sim or live",
         )
 
 

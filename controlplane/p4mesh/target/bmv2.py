@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.network.netns import NetnsNetwork
-from p4mesh.target.base import ProgramPorts
+from p4mesh.target.base import ProgramPorts, require_one_switch
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
@@ -45,6 +45,7 @@ class Bmv2Target(NamespaceTarget):
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
         """Capabilities of software on Linux interfaces; tables and links of P4 devices change when asked to."""
+        require_one_switch(cls.name, topology)
         return replace(super().declare(topology), causes_failures=True, sums_payload=True)
 
     @classmethod

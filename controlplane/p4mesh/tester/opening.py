@@ -45,12 +45,11 @@ def open_tester(target: type[Target], topology: Topology) -> Iterator[Tester]:
 
 def _joined(clients: Sequence[SwitchClient], contract: Contract, topology: Topology) -> DataPlane:
     """The data planes of all switches of a tester as one."""
-    numbers = topology.ports_of_switches
     switches = [
-        DataPlane(client, contract, SwitchPorts({port: place for place, port in enumerate(ports, 1)}))
-        for client, ports in zip(clients, numbers, strict=True)
+        DataPlane(client, contract, SwitchPorts({port: place for place, port in ports.items()}))
+        for client, ports in zip(clients, topology.program_ports, strict=True)
     ]
-    return SeveralDataPlanes(switches, clients[0], contract, numbers)
+    return SeveralDataPlanes(switches, clients[0], contract, topology.ports_of_switches)
 
 
 @contextmanager

@@ -142,6 +142,11 @@ class Topology:
         return [tuple(numbers[first : first + share]) for first in range(0, len(numbers), share)]
 
     @property
+    def program_ports(self) -> list[dict[int, int]]:
+        """Tester port of each port of the program, for each switch."""
+        return [dict(enumerate(ports, 1)) for ports in self.ports_of_switches]
+
+    @property
     def switch_of(self) -> dict[int, int]:
         """Number, from 0, of the switch of each port of a tester of several; empty where there is one."""
         if self.switches == 1:

@@ -17,16 +17,16 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Shares out at most `most` of the cores that this process may use: the last one to the program, the one before to
-    /// transmission. A process with a single core has none to share out.
-    pub fn of_this_process(most: usize) -> Cores {
-        match *allowed() {
-            [.., transmitter, program] => {
-                let core = |number, least| (most >= least).then_some(number);
-                Cores { program: core(program, 1), transmitter: core(transmitter, 2) }
-            }
-            _ => Cores::default(),
+    /// Shares out at most `most` of the cores that this process may use and `others` do not have: the last one to the
+    /// program, the one before to transmission. A process with a single core has none to share out.
+    pub fn of_this_process(most: usize, others: &[Cores]) -> Cores {
+        let mut free = allowed();
+        if free.len() < 2 {
+            return Cores::default();
         }
+        free.retain(|core| others.iter().all(|it| ![it.program, it.transmitter].contains(&Some(*core))));
+        let mut next = |least| if most >= least { free.pop() } else { None };
+        Cores { program: next(1), transmitter: next(2) }
     }
 }
 
@@ -52,5 +52,23 @@ fn allowed() -> Vec<usize> {
             return Vec::new();
         }
         (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_have_cores_of_their_own() {
+        let mut given = Vec::new();
+        for _ in 0..=allowed().len() {
+            given.push(Cores::of_this_process(1, &given));
+        }
+        let mut programs: Vec<usize> = given.iter().filter_map(|cores| cores.program).collect();
+        assert!(given.iter().all(|cores| cores.transmitter.is_none()));
+        assert_eq!(given.last(), Some(&Cores::default()));
+        programs.reverse();
+        assert_eq!(programs, if allowed().len() > 1 { allowed() } else { Vec::new() });
     }
 }

@@ -102,8 +102,8 @@ impl Ports for CapturedPorts {
         self.ports.has_port(port)
     }
 
-    fn send_drops(&self) -> u64 {
-        self.ports.send_drops()
+    fn kernel_drops(&self) -> u64 {
+        self.ports.kernel_drops()
     }
 
     fn descriptions(&self) -> Vec<(u16, String)> {

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use crate::packet_socket::request_of;
+
 const STRING_BYTES: usize = 32;
 const GET_STRING_SET: u32 = 0x37;
 const GET_STRINGS: u32 = 0x1b;
@@ -37,11 +39,7 @@ pub(crate) fn sum_of_counters(
 
 /// Lets the driver fill in `data`, which begins with the command and is as long as the answer.
 fn ask(socket: RawFd, interface: &str, data: *mut libc::c_char) -> io::Result<()> {
-    // SAFETY: all zero is a valid ifreq.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
-        *to = from as libc::c_char;
-    }
+    let mut request = request_of(interface);
     request.ifr_ifru.ifru_data = data;
     // SAFETY: the request is an ifreq with a name that ends with 0; the caller has said how long `data` is.
     match unsafe { libc::ioctl(socket, SIOCETHTOOL, &mut request) } {

@@ -177,10 +177,10 @@ impl Ports for LivePorts {
         self.places[usize::from(port)].is_some()
     }
 
-    fn send_drops(&self) -> u64 {
+    fn kernel_drops(&self) -> u64 {
         let of_port = |port: &Port| match &port.io {
-            PortIo::Packet(socket) => socket.send_drops,
-            PortIo::Xdp(port) => port.drops(),
+            PortIo::Packet(socket) => socket.kernel_drops(),
+            PortIo::Xdp(port) => port.kernel_drops(),
         };
         let by_xdp = self.xdp_sender.as_ref().map_or(0, |sender| sender.drops(xdp_ports(&self.ports)));
         self.ports.iter().map(of_port).sum::<u64>() + by_xdp

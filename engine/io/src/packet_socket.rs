@@ -1,5 +1,6 @@
 //! Raw frames of a Linux interface (AF_PACKET), many per system call.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::io;
@@ -112,7 +113,9 @@ pub struct PacketSocket {
     pending_times: Vec<Option<u64>>,
     departures: Departures,
     /// Frames that the kernel did not take because its queue was full or the link down.
-    pub send_drops: u64,
+    send_drops: u64,
+    /// Frames that came and found its buffer full.
+    receive_drops: Cell<u64>,
 }
 
 impl PacketSocket {
@@ -183,6 +186,7 @@ impl PacketSocket {
             pending_times: Vec::with_capacity(BATCH),
             departures: Departures::default(),
             send_drops: 0,
+            receive_drops: Cell::new(0),
         })
     }
 
@@ -403,14 +407,29 @@ impl PacketSocket {
         sum_of_counters(self.as_raw_fd(), &self.interface, is_wanted).ok().flatten()
     }
 
+    /// Frames that the kernel has dropped, of both directions.
+    pub fn kernel_drops(&self) -> u64 {
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut since_last: libc::tpacket_stats = unsafe { zeroed() };
+        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        let pointer = (&raw mut since_last).cast();
+        // SAFETY: the pointer and the length describe `since_last`; where the call fails it stays 0.
+        unsafe {
+            libc::getsockopt(
+                self.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                pointer,
+                &mut length,
+            )
+        };
+        self.receive_drops.set(self.receive_drops.get() + u64::from(since_last.tp_drops));
+        self.send_drops + self.receive_drops.get()
+    }
+
     /// True while the interface is up and has a carrier; also where the system does not say.
     pub fn is_up(&self) -> bool {
-        // SAFETY: all zero is a valid ifreq.
-        let mut request: libc::ifreq = unsafe { zeroed() };
-        let name = self.interface.bytes().take(libc::IFNAMSIZ - 1);
-        for (to, from) in request.ifr_name.iter_mut().zip(name) {
-            *to = from as libc::c_char;
-        }
+        let mut request = request_of(&self.interface);
         // SAFETY: the request is an ifreq with a name that ends with 0.
         let failed = unsafe { libc::ioctl(self.as_raw_fd(), libc::SIOCGIFFLAGS, &mut request) } < 0;
         // SAFETY: SIOCGIFFLAGS has filled in the flags.
@@ -423,6 +442,16 @@ impl AsRawFd for PacketSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
+}
+
+/// A question about an interface.
+pub(crate) fn request_of(interface: &str) -> libc::ifreq {
+    // SAFETY: all zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    request
 }
 
 /// The system's number of an interface.

@@ -63,8 +63,9 @@ pub trait Ports: Send {
     /// True for a port that exists.
     fn has_port(&self, port: u16) -> bool;
 
-    /// Frames that the operating system did not take.
-    fn send_drops(&self) -> u64;
+    /// Frames that the operating system has dropped on their way out or in. Of those that have just been sent, some may
+    /// still be on their way.
+    fn kernel_drops(&self) -> u64;
 
     /// How each port is reached, in words; files need none.
     fn descriptions(&self) -> Vec<(u16, String)> {
@@ -182,7 +183,7 @@ impl Ports for FilePorts {
         self.outputs.contains_key(&port)
     }
 
-    fn send_drops(&self) -> u64 {
+    fn kernel_drops(&self) -> u64 {
         0
     }
 }

@@ -1,7 +1,6 @@
 //! The frames of a switch that leave by the ring of [`XdpRing`].
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::transmitter::Transmitter;
 use crate::xdp_port::{wait, XdpPort, MAX_XDP_FRAME_BYTES};
@@ -11,8 +10,6 @@ use crate::{monotonic_ns, Pauses};
 /// How long nothing has to leave before the core rests, and how many rounds go by between two looks at the clock.
 const REST_NS: u64 = 1_000_000_000;
 const ROUNDS_PER_LOOK: u32 = 128;
-/// How long the last frames may be on their way out.
-const LAST_FRAMES_MS: u32 = 20;
 
 /// Where frames of XDP are written.
 pub(crate) struct XdpSender {
@@ -119,20 +116,11 @@ impl XdpSender {
         std::mem::take(&mut self.pauses)
     }
 
-    /// Frames that were sent by these interfaces and have not left.
-    pub fn drops<'p>(&self, ports: impl Iterator<Item = &'p XdpPort> + Clone) -> u64 {
-        let mut missing = 0;
-        // The last ones may be on their way out.
-        for _ in 0..LAST_FRAMES_MS {
-            let taken = self.ring.taken();
-            let left = frames_left(ports.clone()).map_or(0, |left| left - self.left_before);
-            missing = taken.saturating_sub(left);
-            if missing == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        self.no_room + missing
+    /// Frames that were sent by these interfaces and have not left, or not yet.
+    pub fn drops<'p>(&self, ports: impl Iterator<Item = &'p XdpPort>) -> u64 {
+        let taken = self.ring.taken();
+        let missing = |left: u64| taken.saturating_sub(left - self.left_before);
+        self.no_room + frames_left(ports).map_or(0, missing)
     }
 }
 

@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use p4mesh_io::{
-    ArrivalStamps, CapturedPorts, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner,
-    RunnerLimits, SessionFirst,
+    monotonic_ns, ArrivalStamps, CapturedPorts, Cores, Delays, FilePorts, IoError, LivePorts, PortAccess,
+    Ports, Runner, RunnerLimits, SessionFirst,
 };
 use p4mesh_p4runtime::{Notifier, Target, Tls, DEFAULT_MEMORY_BYTES};
 use p4mesh_pipeline::{Executable, Program, SwitchConfig, Tick, Trace};
@@ -39,7 +39,7 @@ const STOP_POLL: Duration = Duration::from_millis(10);
 ///
 /// Interfaces are reached by AF_XDP or AF_PACKET, as `access` says: best, af_xdp or af_packet. Where there are two cores,
 /// `own_cores` is 0 to 2: one is for the loop that polls the interfaces, the second one for a thread that sends. Without the
-/// second one the loop sends, too.
+/// second one the loop sends, too. A switch of a tester of several has the clock of those `beside` it, and other cores.
 ///
 /// With `use_files_s` the names stand for NAME_in.pcap and NAME_out.pcap; the input files are read
 /// that many seconds after `start`. Without `program` (BMv2 JSON) it drops everything until a
@@ -59,7 +59,7 @@ pub struct LiveSwitch {
 #[pymethods]
 impl LiveSwitch {
     #[new]
-    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = 0, pcap_directory = None))]
+    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = 0, beside = Vec::new(), pcap_directory = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -72,11 +72,15 @@ impl LiveSwitch {
         seed: u64,
         access: &str,
         own_cores: usize,
+        beside: Vec<Py<LiveSwitch>>,
         pcap_directory: Option<PathBuf>,
     ) -> PyResult<LiveSwitch> {
         let access = access_of(access)?;
-        let cores = Cores::of_this_process(own_cores);
         guarded(py, move || {
+            let taken: Vec<Cores> = beside.iter().map(|it| it.get().cores.clone()).collect();
+            let cores = Cores::of_this_process(own_cores, &taken);
+            let started_ns =
+                beside.first().map_or_else(monotonic_ns, |it| lock(&it.get().target).started_ns());
             if timestamp_tick_ps == 0 {
                 return Err(refused("timestamp_tick_ps is 0; valid: 1 or more"));
             }
@@ -99,7 +103,7 @@ impl LiveSwitch {
                 seed,
                 ..SwitchConfig::default()
             };
-            let mut target = LiveTarget::new(Runner::new(config, RunnerLimits::default()), ports);
+            let mut target = LiveTarget::new(Runner::new(config, RunnerLimits::default()), ports, started_ns);
             if let Some(json) = program {
                 let program = Program::from_json(&json).map_err(refused)?;
                 target.install(Arc::new(Executable::new(program))).map_err(refused)?;
@@ -295,7 +299,7 @@ impl LiveSwitch {
                 ("sent".to_string(), target.sent),
                 ("circulating".to_string(), target.runner.circulating() as u64),
                 ("drop_unknown_port".to_string(), target.unknown_port),
-                ("drop_send".to_string(), target.ports.send_drops()),
+                ("drop_kernel".to_string(), target.ports.kernel_drops()),
                 ("drop_no_program".to_string(), drops.no_program),
                 ("drop_queue_full".to_string(), drops.queue_full),
                 ("drop_loop_full".to_string(), drops.loop_full),

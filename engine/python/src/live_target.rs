@@ -60,7 +60,8 @@ pub struct LiveTarget {
 }
 
 impl LiveTarget {
-    pub fn new(runner: Runner, ports: Box<dyn Ports>) -> LiveTarget {
+    /// `started_ns`: when its time began, in nanoseconds of CLOCK_MONOTONIC.
+    pub fn new(runner: Runner, ports: Box<dyn Ports>, started_ns: u64) -> LiveTarget {
         LiveTarget {
             runner,
             ports,
@@ -74,12 +75,16 @@ impl LiveTarget {
             pauses: Pauses::default(),
             round_ns: None,
             clock: FineClock::default(),
-            started_ns: monotonic_ns(),
+            started_ns,
             arrived: Vec::new(),
             told_ns: monotonic_ns(),
             links: BTreeMap::new(),
             trace: None,
         }
+    }
+
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns
     }
 
     /// Receives the waiting frames, gives every packet in the loop a pass, sends. Returns whether there was anything to do,

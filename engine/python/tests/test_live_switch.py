@@ -19,6 +19,8 @@ from p4mesh._engine import EngineError, LiveSwitch, cable_delays
 pytestmark = pytest.mark.wall_clock
 PROGRAM = Path(__file__).parents[2] / "sim/tests/programs/stamps.json"
 FLOWS = 50
+FLOOD = 60_000
+"""Frames that no receive buffer of a port holds."""
 ENDINGS = Path(__file__).parents[2] / "pipeline/tests/handwritten/endings.json"
 
 
@@ -206,6 +208,26 @@ def test_the_kernel_stamps_departures_where_it_is_asked_to(
     longest_ns, late_ns = switch.take_pauses()
     assert late_ns == 0 or longest_ns > 1_000_000
     switch.stop()
+
+
+@pytest.mark.parametrize("access", ["af_xdp", "af_packet"])
+def test_frames_that_find_no_room_are_counted(cables: list[tuple[str, str]], access: str) -> None:
+    """Method: nobody takes the frames at first; each is received later, or was dropped."""
+    (near, far), _ = cables
+    switch = LiveSwitch([(1, near)], cpu_port=None, access=access)
+    before = switch.counters()
+    with listen(far) as ours:
+        for _ in range(FLOOD):
+            ours.send(udp(0))
+    dropped = switch.counters()["drop_kernel"] - before["drop_kernel"]
+    assert 0 < dropped < FLOOD
+    switch.start()
+    patience_s = time.monotonic() + 5
+    while switch.counters()["received"] + dropped < FLOOD and time.monotonic() < patience_s:
+        time.sleep(0.01)
+    switch.stop()
+    # The kernel has frames of its own, such as those of IPv6.
+    assert FLOOD <= switch.counters()["received"] + dropped < FLOOD + 20
 
 
 @pytest.mark.parametrize("access", ["af_xdp", "af_packet"])
