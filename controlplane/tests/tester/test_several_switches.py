@@ -171,7 +171,7 @@ def test_more_flows_than_one_program_counts_are_refused_where_their_numbers_woul
         planned(FullMesh(), tuple(switch_of), tuple(switch_of), switch_of)
 
 
-@pytest.mark.parametrize("target", ["live", "bmv2", "tofino"])
+@pytest.mark.parametrize("target", ["bmv2", "tofino"])
 def test_other_targets_refuse_several_switches(target: str) -> None:
     topology = parsed(wire(pairs=2, tester="switches: 2"))
     with pytest.raises(UnsupportedError, match=f"not supported on {target}: a tester of 2 switches"):

@@ -3,8 +3,6 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::packet_socket::request_of;
-
 const STRING_BYTES: usize = 32;
 const GET_STRING_SET: u32 = 0x37;
 const GET_STRINGS: u32 = 0x1b;
@@ -46,4 +44,14 @@ fn ask(socket: RawFd, interface: &str, data: *mut libc::c_char) -> io::Result<()
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// A question about an interface.
+pub(crate) fn request_of(interface: &str) -> libc::ifreq {
+    // SAFETY: all zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
+        *to = from as libc::c_char;
+    }
+    request
 }

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use crate::clock::realtime_to_monotonic_ns;
-use crate::driver_counters::sum_of_counters;
+use crate::driver_counters::{request_of, sum_of_counters};
 use crate::IoError;
 
 /// Frames per system call.
@@ -442,16 +442,6 @@ impl AsRawFd for PacketSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
-}
-
-/// A question about an interface.
-pub(crate) fn request_of(interface: &str) -> libc::ifreq {
-    // SAFETY: all zero is a valid ifreq.
-    let mut request: libc::ifreq = unsafe { zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
-        *to = from as libc::c_char;
-    }
-    request
 }
 
 /// The system's number of an interface.

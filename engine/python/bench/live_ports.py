@@ -38,6 +38,12 @@ name: pair
 tester: {ports: [{numbers: 1-2, rate_bps: 10000000000}]}
 links: [{from: "tester:1", to: "tester:2"}]
 """
+_PAIRS = """
+name: pairs
+tester: {switches: 2, ports: [{numbers: 1-4, rate_bps: 10000000000}]}
+links: [{from: "tester:1", to: "tester:2"}, {from: "tester:3", to: "tester:4"}]
+"""
+"""Each pair of ports is a switch of the tester."""
 _STATIONS = """
 name: stations
 tester: {ports: [{numbers: 1, rate_bps: 1000000000}]}
@@ -64,21 +70,30 @@ def floor() -> dict[str, Any]:
     return {"fps": FLOOR_FPS, "trials": trials, "held": sum(trial["held"] for trial in trials)}
 
 
-def fastest(target: str, first_fps: int, step_fps: int) -> dict[str, Any]:
-    """The highest rate of which a second loses nothing; steps that fail in a row end the search."""
+def fastest(
+    target: str, first_fps: int, step_fps: int, topology: str = _WIRE, tx_ports: tuple[int, ...] = (1,)
+) -> dict[str, Any]:
+    """The highest rate of each port of which a second loses nothing; steps that fail in a row end the search."""
     best: dict[str, Any] = {}
     failed, rate = 0, first_fps
-    with open_measurer(parse_topology("pair", _WIRE), target) as measurer:
+    with open_measurer(parse_topology("pair", topology), target) as measurer:
         while failed < _FAILURES_IN_A_ROW:
-            row = _row(measurer.measure(_spec(rate, 1)), rate)
+            row = _row(measurer.measure(_spec(rate, 1, tx_ports)), rate)
             failed = 0 if row["held"] else failed + 1
             best = row if row["held"] else best
             rate += step_fps
     return best or {"failed": f"nothing held, at last {row['fps']:,} frames/s: {row['reason'] or 'lost frames'}"}
 
 
-def _spec(rate_fps: int, seconds: int) -> TrialSpec:
-    stream = Stream("one-way", 64, Fraction(rate_fps), rate_fps * seconds, Pairs(), (1,), (2,))
+def pairs() -> dict[str, Any]:
+    """The highest rate of one of two pairs of ports, each of which has a switch of the tester, and of both at once."""
+    alone, both = (fastest("live", 100_000, 50_000, _PAIRS, tx_ports) for tx_ports in ((1,), (1, 3)))
+    return {**alone, **both, "fps": 2 * both.get("fps", 0), "alone_fps": alone.get("fps", 0)}
+
+
+def _spec(rate_fps: int, seconds: int, tx_ports: tuple[int, ...] = (1,)) -> TrialSpec:
+    rx_ports = tuple(port + 1 for port in tx_ports)
+    stream = Stream("one-way", 64, Fraction(rate_fps), rate_fps * seconds, Pairs(), tx_ports, rx_ports)
     learning = Learning(wait_ns=100_000_000)
     return TrialSpec(
         "bench", (stream,), seconds * 10**9, learning, settle_ns=500_000_000, restabilise_ns=0, per_flow=True
@@ -196,6 +211,7 @@ def _received(namespace: str, interface: str) -> int:
 MEASUREMENTS: dict[str, Callable[[], dict[str, Any]]] = {
     "floor": floor,
     "fastest": lambda: fastest("live", 100_000, 50_000),
+    "pairs": pairs,
     "bmv2": lambda: _missing("simple_switch_grpc") or fastest("bmv2", 2_000, 2_000),
     "trafgen": trafgen,
     "tcpreplay": tcpreplay,

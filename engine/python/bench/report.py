@@ -170,6 +170,12 @@ def _interfaces(results: dict[str, Any]) -> Iterator[Row]:
         yield _faster(_INTERFACES, what, fps, peer, peer_fps, least=None, fault=fault)
     shown = {
         "fastest": ("P4Mesh (live), one core to send, one to receive", peer, peer_fps, 1.0),
+        "pairs": (
+            "P4Mesh (live), two pairs of ports at once, each on a switch of the tester with one core",
+            "one of them alone",
+            live.get("pairs", {}).get("alone_fps", 0),
+            1.6,
+        ),
         "bmv2": (
             "P4Mesh on simple_switch_grpc (bmv2)",
             "simple_switch, copies sent",
