@@ -108,7 +108,7 @@ class LiveTarget(NamespaceTarget):
         """The next switch of a tester, on the interfaces of its ports."""
         places = topology.program_ports[len(beside)]
         with network.entered():
-            return load_engine().LiveSwitch(
+            switch: LiveSwitch = load_engine().LiveSwitch(
                 [(place, network.interface(port)) for place, port in places.items()],
                 cpu_port=cpu_port,
                 timestamp_tick_ps=cls.tick_ps,
@@ -116,6 +116,7 @@ class LiveTarget(NamespaceTarget):
                 own_cores=_threads(network, topology.switches),
                 beside=beside,
             )
+        return switch
 
     def facts(self) -> tuple[str, ...]:
         """Kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
