@@ -24,8 +24,10 @@ def test_devices_without_a_processor_of_their_own_are_named(
 
 @pytest.mark.parametrize(
     ("devices", "processors", "switches", "threads"),
-    [(0, 1, 1, 1), (0, 2, 1, 2), (1, 2, 1, 1), (1, 3, 1, 2), (2, 3, 1, 1), (2, 8, 1, 2)]
-    + [(0, 2, 2, 1), (0, 3, 2, 1), (0, 4, 2, 2), (1, 4, 2, 1), (1, 5, 2, 2)],
+    [
+        *[(0, 1, 1, 1), (0, 2, 1, 2), (1, 2, 1, 1), (1, 3, 1, 2), (2, 3, 1, 1), (2, 8, 1, 2)],
+        *[(0, 2, 2, 1), (0, 3, 2, 1), (0, 4, 2, 2), (1, 4, 2, 1), (1, 5, 2, 2)],
+    ],
 )
 def test_the_tester_leaves_a_processor_to_each_device_in_user_space(
     devices: int, processors: int, switches: int, threads: int
