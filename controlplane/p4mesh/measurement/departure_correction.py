@@ -13,6 +13,8 @@ from p4mesh.tester.plan import Plan
 from p4mesh.traffic.stamps import KERNEL, PortStamps
 
 _SMALLEST_BIN_NS = 1.0
+_BEYOND_CHANCE = 2
+"""Sampling errors below 0 that make an average impossible: of hundreds of flows a few are beyond a single one."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class _Delay:
     """Error of the average."""
     single_error_ns: float = 0.0
     """Most that is left of the delay of a single frame."""
+    sampling_ns: float = 0.0
+    """Part of the error of the average that is chance, with 95 % confidence: frames are some of those of their port."""
 
 
 _NONE = _Delay(0.0, 0.0)
@@ -38,8 +42,8 @@ def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps:
     of single frames: they are less by the smallest delay, which every frame has had, and so never below the latency of
     the frame. So the smallest value may be above the average; then it is less by the average delay.
 
-    An average delay is no longer than the average time until arrival: where it is, the stamps are not of these frames,
-    which is counted as a fault.
+    An average delay is no longer than the average time until arrival: where it is by more than chance among the frames
+    of a port makes it, the stamps are not of these frames, which is counted as a fault.
     """
     shown = tuple(stamps[port] for port in plan.ports if port in stamps)
     if not shown:
@@ -60,6 +64,7 @@ def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps:
             min(delay.smallest_ns for _, delay in sent),
             max(delay.error_ns for _, delay in sent),
             max(delay.single_error_ns for _, delay in sent),
+            max(delay.sampling_ns for _, delay in sent),
         )
 
     expected = [flow.cell for flow in plan.flows if flow.expected]
@@ -76,7 +81,7 @@ def corrected(counts: Counts, plan: Plan, records: np.ndarray[Any, Any], stamps:
         latency_error_ns=max((delay.error_ns for _, delay in every), default=0.0),
         single_latency_error_ns=max((delay.single_error_ns for _, delay in every), default=0.0),
         unstamped_departures=any(found.port in senders and found.departures != KERNEL for found in shown),
-        impossible_averages=sum(_average_ns(*one) < 0 for one in every),
+        impossible_averages=sum(_average_ns(*one) < -_BEYOND_CHANCE * one[1].sampling_ns for one in every),
         latency=counts.latency and _earlier(counts.latency, delay_of(expected)),
         flows=tuple(_flow(flow, _delay_of_flow(flow, stamps)) for flow in counts.flows),
         histograms=tuple(
@@ -91,11 +96,13 @@ def _delay(stamps: PortStamps | None, frames: int) -> _Delay:
     """Delay of some of the frames of a port."""
     if stamps is None:
         return _NONE
+    sampling_ns = stamps.average_error_ns(frames)
     return _Delay(
         stamps.delay_avg_ns,
         max(0.0, stamps.delay_min_ns),
-        stamps.average_error_ns(frames) + stamps.cable_error_ns,
+        sampling_ns + stamps.cable_error_ns,
         stamps.single_error_ns + stamps.cable_error_ns,
+        sampling_ns,
     )
 
 
@@ -137,13 +144,13 @@ def _average_ns(found: LatencyStats | MessageTime, delay: _Delay) -> float:
 
 def _spread(found: LatencyStats | MessageTime, delay: _Delay) -> tuple[float, float, float]:
     """Smallest value, sum and largest value, less the delay."""
-    average_ns = _average_ns(found, delay)
+    average_ns = max(0.0, _average_ns(found, delay))
     if found.count == 1:
         return average_ns, average_ns, average_ns
     min_ns, max_ns = (_less(value, delay.smallest_ns) for value in (found.min_ns, found.max_ns))
     if min_ns > average_ns:
         min_ns = _less(found.min_ns, delay.average_ns)
-    return min_ns, found.sum_ns - found.count * delay.average_ns, max_ns
+    return min_ns, found.count * average_ns, max_ns
 
 
 def _bins(bins: LatencyBins, delay_ns: float) -> LatencyBins:

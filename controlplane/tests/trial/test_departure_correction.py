@@ -168,7 +168,19 @@ def test_times_of_messages_are_less_by_the_delay_of_their_sender() -> None:
 @pytest.mark.parametrize(("sum_ns", "impossible"), [(2000.0, 0), (1999.0, 1)])
 def test_an_average_of_nothing_is_possible_and_one_below_is_not(sum_ns: float, impossible: int) -> None:
     flow = FlowCounts("s", 1, 3, 2, 2, latency=LatencyStats(2, 900.0, 1100.0, sum_ns))
-    assert by_hand(Counts(flows=(flow,))).impossible_averages == impossible
+    found = by_hand(Counts(flows=(flow,)))
+    assert found.impossible_averages == impossible
+    assert found.flows[0].latency == LatencyStats(2, 0.0, 400.0, 0.0)
+
+
+@pytest.mark.parametrize(("average_ns", "impossible"), [(481.0, 0), (479.0, 1)])
+def test_chance_among_few_frames_makes_an_average_that_is_no_fault(average_ns: float, impossible: int) -> None:
+    """The delay of 2 of 100 frames differs from 1,000 ns by 1.96 * 189.5 * 0.7 = 260 ns, of hundreds of flows by 520."""
+    flow = FlowCounts("s", 1, 3, 2, 2, latency=LatencyStats(2, 400.0, 700.0, 2 * average_ns))
+    stamps = {1: replace(STAMPS[1], delay_deviation_ns=189.5)}
+    found = by_hand(Counts(flows=(flow,)), stamps)
+    assert found.impossible_averages == impossible
+    assert found.flows[0].latency == LatencyStats(2, 0.0, 0.0, 0.0)
 
 
 def test_nothing_that_was_measured_has_no_error() -> None:
