@@ -18,9 +18,9 @@ from p4mesh.traffic.stream import Stream
 Neighbour = tuple[int, int]
 """Port and IP version."""
 
-_ATTEMPTS = 3
-_RESOLUTION_NS = 10_000_000
-"""Time that a device gets to answer ARP or neighbour discovery."""
+_ANSWERED_NS = tuple(10_000_000 << attempt for attempt in range(7))
+"""Times that a device gets to answer ARP or neighbour discovery, attempt by attempt: 1.27 s in all, since what is on the
+way may take tens of milliseconds."""
 
 
 class StationService:
@@ -92,11 +92,11 @@ class StationService:
     def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
         """Ask for the routers; return those that have not answered."""
         missing = wanted - self._routers().keys()
-        for _ in range(_ATTEMPTS):
+        for answered_ns in _ANSWERED_NS:
             if not missing:
                 break
             self._packets.send(outgoing(self._stations.hosts.questions(sorted(missing))))
-            self._packets.wait(_RESOLUTION_NS)
+            self._packets.wait(answered_ns)
             self._packets.serve()
             missing = wanted - self._routers().keys()
         return missing

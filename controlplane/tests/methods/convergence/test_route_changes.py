@@ -282,6 +282,29 @@ def test_trials_are_counted_down_and_have_the_load_of_all_networks() -> None:
     assert "2 senders, 2 receivers" in outcome.summary
 
 
+@pytest.mark.parametrize(
+    ("way", "longest_ms"), [("latency_ns: 1000", 0), ("jitter: {normal: {mean_ns: 20000000, sigma_ns: 4000000}}", 40)]
+)
+def test_sessions_and_frames_go_through_a_switch(way: str, longest_ms: float) -> None:
+    """It forwards no frame below 64 bytes; by way of it an answer takes up to 80 ms, and a frame up to 40."""
+    vlans = ", ".join(f"{{port: {port}, mode: {{access: {(port - 1) % 4 + 1}}}}}" for port in range(1, 9))
+    switch = f"""  - name: switch
+    device: ethernet_switch
+    ports: [{{numbers: 1-8, rate_bps: 1000000000}}]
+    vlans: {{ports: [{vlans}]}}
+    {way}
+links:
+  - {{from: "switch:5-8", to: "router:1-4"}}
+"""
+    topology = changed(ROUTER, ("links:\n", switch), ("to: router:1-4}", "to: switch:1-4}"))
+    outcome, row = run("announcement", topology=topology)
+    assert (outcome.state, row["converged_routes"]) == (Verdict.PASS, ROUTES)
+    times = (row["first_route_ms"], row["last_route_ms"], row["resolution_ms"])
+    first, last, resolution = (float(str(value)) for value in times)
+    assert max(-first, last) <= resolution
+    assert resolution == 1 if not longest_ms else longest_ms / 2 < resolution < 3 * longest_ms
+
+
 @pytest.mark.parametrize(("change", "ip"), [("announcement", "ipv4"), ("announcement", "ipv6"), ("withdrawal", "ipv4")])
 def test_a_processor_that_needs_a_while_per_route_is_seen_from_the_first_to_the_last(change: str, ip: str) -> None:
     topology = changed(ROUTER, ("      max_ipv4_routes: 128000\n", "      route_time_ns: 10000000\n"))
