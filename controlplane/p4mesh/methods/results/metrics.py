@@ -65,8 +65,11 @@ def early_frames(result: TrialResult) -> int:
 
 
 def hidden_frames(result: TrialResult) -> int:
-    """Frames that a rate may count wrongly: of a transient that is not seen to the frame, and late copies."""
-    return result.doubtful_frames + (0 if result.transient is None else result.transient.hidden_frames)
+    """Frames that a rate may count wrongly: of a transient that is not seen to the frame, late copies, and frames that
+    copies kept waiting: a queue that is full in a longer trial may lose the copies instead.
+    """
+    waiting = min(late_frames(result), result.duplicate_frames)
+    return result.doubtful_frames + waiting + (0 if result.transient is None else result.transient.hidden_frames)
 
 
 def uneven_frames(result: TrialResult) -> int:

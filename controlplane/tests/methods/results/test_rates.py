@@ -129,6 +129,15 @@ def test_what_arrives_after_the_transmission_is_counted_and_in_no_rate() -> None
     assert (drained.late_frames, drained.forwarding_fps) == (15_000, rate_fps / 2)
 
 
+@pytest.mark.parametrize(("copies", "unsure"), [(0, 0), (50, 50), (200, 64)])
+def test_late_frames_that_copies_kept_waiting_are_in_the_error_of_a_rate(copies: int, unsure: int) -> None:
+    """A queue of 64 that 1 % of copies fill: full, it lost copies, and 1,810,663 frames/s were 1,794,912 +-302."""
+    rate_fps = max_rate_fps(64, GIGABIT)
+    spec, result = trial(30_000, 10_000, 64, rate_fps, 20_159_328)
+    rates = rate_metrics(spec, replace(result, duplicate_frames=copies), GIGABIT)
+    assert rates.forwarding_error_fps == (1 + unsure) * rate_fps / 30_000
+
+
 def test_losses_that_no_queue_explains_are_a_sample_whose_error_covers_the_ratio_of_the_device() -> None:
     draw, rate_fps, frames, ratio = Random(1), max_rate_fps(64, GIGABIT), 5_000, Fraction(6, 1000)
     covered, chance = 0, float(ratio)
