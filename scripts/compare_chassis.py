@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes how far the model of a chassis is from the published report, into docs/CHASSIS.md.
 
-Takes the directory that `p4mesh run profiles/nexus9508.yaml` has left. Published values are those of
-controlplane/tests/fixtures/published_nexus_9508.json; tables of the run that are not there are left out. Errors of the
-model's numbers stand beside them.
+Takes the directory that `p4mesh run profiles/nexus9508.yaml` has left, or one of a part of its tests and sizes: other
+rows of the document stay. Published values are those of controlplane/tests/fixtures/published_nexus_9508.json. Errors
+of the model's numbers stand beside them, `?` where one is not known.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -43,30 +44,37 @@ def main(run: Path) -> None:
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     text = DOCUMENT.read_text(encoding="utf-8")
     before, _, rest = text.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    DOCUMENT.write_text(f"{before}{_BEGIN}\n{''.join(tables(run, published))}{_END}{after}", encoding="utf-8")
+    made, _, after = rest.partition(_END)
+    DOCUMENT.write_text(f"{before}{_BEGIN}\n{''.join(tables(run, published, made))}{_END}{after}", encoding="utf-8")
 
 
-def tables(run: Path, published: dict[str, Any]) -> Iterator[str]:
-    """Yield one table of rates and latency per test of the run, then those of jitter against load."""
-    for name, tests in RUNS.items():
-        found = {size: row for test in tests for size, row in _rows(run / test / f"{_TABLE}.csv").items()}
-        if found:
-            yield f"### {published[name]['title']}\n\n{_HEAD}"
-            yield from (
-                _row(row, found[row["frame_size_B"]]) for row in published[name]["rows"] if row["frame_size_B"] in found
-            )
-            yield "\n"
-    for name, table in _JITTER.items():
-        found = {size: row for test in RUNS["t3"] for size, row in _rows(run / test / f"{table}.csv").items()}
-        if found:
-            yield f"### {published[name]['title']}\n\n{_JITTER_HEAD}"
-            yield from (
-                _jitter(row, found[row["frame_size_B"]])
-                for row in published[name]["rows"]
-                if row["frame_size_B"] in found
-            )
-            yield "\nPublished / model, in us.\n\n"
+def tables(run: Path, published: dict[str, Any], before: str = "") -> Iterator[str]:
+    """Yield one table of rates and latency per published one, then those of jitter against load.
+
+    Rows that the run does not have are those of ``before``.
+    """
+    made = ((name, _HEAD, _row, tests, _TABLE, "\n") for name, tests in RUNS.items())
+    of_jitter = (
+        (name, _JITTER_HEAD, _jitter, RUNS["t3"], table, "\nPublished / model, in us.\n\n")
+        for name, table in _JITTER.items()
+    )
+    for name, head, written, tests, table, end in (*made, *of_jitter):
+        found = {size: row for test in tests for size, row in _rows(run / test / f"{table}.csv").items()}
+        heading = f"### {published[name]['title']}\n"
+        kept = _kept(before.partition(heading)[2].partition("###")[0])
+        rows = [
+            written(row, found[size]) if size in found else kept[size]
+            for row in published[name]["rows"]
+            if (size := row["frame_size_B"]) in found or size in kept
+        ]
+        if rows:
+            yield f"{heading}\n{head}{''.join(rows)}{end}"
+
+
+def _kept(table: str) -> dict[int, str]:
+    """Rows of a table by frame size."""
+    rows = (line for line in table.splitlines(keepends=True) if line.startswith("| ") and line[2].isdigit())
+    return {int(row.split("|")[1]): row for row in rows}
 
 
 def _rows(path: Path) -> dict[int, dict[str, str]]:
@@ -110,10 +118,12 @@ def _jitter(row: dict[str, Any], model: dict[str, str]) -> str:
 
 
 def _measured(model: dict[str, str], key: str, digits: int) -> str:
-    """A number of the run, beside its error where the run has one: that of sampling, with 95 % confidence."""
+    """A number of the run, beside its error with 95 % confidence, rounded up: ? where the run has none for this row."""
     quantity, _, unit = key.rpartition("_")
-    error = model.get(f"{quantity}_error_{unit}")
-    return f"{float(model[key]):.{digits}f}" + (f" +-{float(error):.{digits}f}" if error else "")
+    error, shown = model.get(f"{quantity}_error_{unit}"), f"{float(model[key]):.{digits}f}"
+    if error is None:
+        return shown
+    return f"{shown} +-{ceil(float(error) * 10**digits) / 10**digits:.{digits}f}" if error else f"{shown} +-?"
 
 
 def _shown(value: float | str | None) -> str:

@@ -77,5 +77,9 @@ def test_numbers_of_a_chassis_stand_beside_their_errors(script: ModuleType, tmp_
         text = f"frame_size_bytes,{','.join(keys)}\n{size},{','.join(values)}\n"
         (directory / f"{name}.csv").write_text(text)
     text = "".join(chassis.tables(tmp_path, published))
-    assert "| 100.50 +-0.25 |" in text and "| 6.528 +-0.012 |" in text and "| 0.003, 0.50 |" in text
+    assert "| 100.50 +-0.25 |" in text and "| 6.528 +-0.012 |" in text and "| 0.003 +-?, 0.50 |" in text
     assert "/ 0.003 +-0.001 |" in text and "/ NA |" in text and "/ 1.000 |" in text
+    # A run of a part of the sizes replaces their rows alone.
+    before = text.replace("6.528 +-0.012", "7")
+    assert "".join(chassis.tables(Path("nowhere"), published, before)) == before != text
+    assert "".join(chassis.tables(tmp_path, published, before)) == text
