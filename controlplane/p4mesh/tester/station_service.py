@@ -19,8 +19,8 @@ Neighbour = tuple[int, int]
 """Port and IP version."""
 
 _ANSWERED_NS = tuple(10_000_000 << attempt for attempt in range(7))
-"""Times that a device gets to answer ARP or neighbour discovery, attempt by attempt: 1.27 s in all, since what is on the
-way may take tens of milliseconds."""
+"""Times that a device gets to answer ARP or neighbour discovery, attempt by attempt: 1.27 s in all, since the way to it
+may take tens of milliseconds."""
 
 
 class StationService:

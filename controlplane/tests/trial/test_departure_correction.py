@@ -175,7 +175,7 @@ def test_an_average_of_nothing_is_possible_and_one_below_is_not(sum_ns: float, i
 
 @pytest.mark.parametrize(("average_ns", "impossible"), [(481.0, 0), (479.0, 1)])
 def test_chance_among_few_frames_makes_an_average_that_is_no_fault(average_ns: float, impossible: int) -> None:
-    """The delay of 2 of 100 frames differs from 1,000 ns by 1.96 * 189.5 * 0.7 = 260 ns, of hundreds of flows by 520."""
+    """The delay of 2 of 100 frames differs from 1,000 ns by 1.96 * 189.5 * 0.7 = 260 ns, in one of many flows 520."""
     flow = FlowCounts("s", 1, 3, 2, 2, latency=LatencyStats(2, 400.0, 700.0, 2 * average_ns))
     stamps = {1: replace(STAMPS[1], delay_deviation_ns=189.5)}
     found = by_hand(Counts(flows=(flow,)), stamps)
