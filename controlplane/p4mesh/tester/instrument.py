@@ -32,7 +32,10 @@ from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import Stream
 
 _LAST_RUN = 255
-_SETTLE_ATTEMPTS = 20
+_SETTLED_NS = 100_000_000_000
+"""Most that the network may take to be empty: no device of a topology holds a frame for so long on purpose."""
+_LONGEST_STEP_NS = 50_000_000
+"""Most between two looks for that: frames of BGP and BFD are on their way again and again."""
 
 
 class Tester:
@@ -232,16 +235,16 @@ class Tester:
 
     def drain(self) -> None:
         """Wait until no frame is known to be between the ports, in steps that grow; raise TargetError if some stay."""
-        step_ns = 100_000
-        for _ in range(_SETTLE_ATTEMPTS):
-            if self.target.in_flight() == 0:
-                return
+        step_ns, waited_ns = 100_000, 0
+        while self.target.in_flight():
+            if waited_ns >= _SETTLED_NS:
+                raise TargetError(
+                    f"{self.target.name}: frames are still in flight {waited_ns // 10**6} ms after the last departure",
+                    hint="a device of the topology may circulate frames, or need so long for one",
+                )
             self.wait(step_ns)
-            step_ns *= 2
-        raise TargetError(
-            f"{self.target.name}: frames are still in flight {step_ns // 1_000_000} ms after the last departure",
-            hint="a device of the topology may circulate frames, or need so long for one",
-        )
+            waited_ns += step_ns
+            step_ns = min(2 * step_ns, _LONGEST_STEP_NS)
 
     @property
     def tick_ps(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from support.networks import parsed, switch
 
-from p4mesh.errors import UnsupportedError
+from p4mesh.errors import TargetError, UnsupportedError
 from p4mesh.measurement.samples import Sample
 from p4mesh.target.table import TARGETS
 from p4mesh.tester import instrument as tester
@@ -239,3 +239,13 @@ def test_a_sampled_trial_that_loses_its_links_is_an_abort() -> None:
     assert sum(port.tx_frames for port in samples[-1].ports) <= result.tx_frames < 4 * 1500, (
         "it ended soon after the loss"
     )
+
+
+def test_frames_that_are_on_their_way_again_and_again_are_no_frames_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of BGP and BFD with a way of tens of milliseconds: for 60 ms of each second there is none."""
+    with opened() as it:
+        monkeypatch.setattr(it.target, "in_flight", lambda: int(not 440 <= it.elapsed_ns / MS % 1000 < 500))
+        it.drain()
+        monkeypatch.setattr(it.target, "in_flight", lambda: 1)
+        with pytest.raises(TargetError, match=r"frames are still in flight 1000\d\d ms after the last"):
+            it.drain()
