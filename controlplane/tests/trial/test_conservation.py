@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +19,11 @@ from p4mesh.measurement.flow_arrays import flow_arrays
 from p4mesh.target.base import MacCounts, Pauses
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.inner_losses import InnerLosses
+from p4mesh.tester.inner_losses import InnerLosses, LossWatch
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES
+from p4mesh.tester.strays import Strays
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.conservation import Doubt, doubt
@@ -210,3 +213,47 @@ def test_losses_may_be_those_of_frames_that_left_late(late_ns: int, lost: int, e
         if late
         else None
     )
+
+
+@pytest.mark.parametrize("counts_seeds", [True, False])
+def test_losses_inside_the_tester_are_those_since_the_last_begin(counts_seeds: bool) -> None:
+    drops, ended = {"loop": 5, "pipe": 7}, 3
+    target: Any = SimpleNamespace(
+        drop_counts=lambda: dict(drops), capabilities=SimpleNamespace(counts_seeds=counts_seeds)
+    )
+    dataplane: Any = SimpleNamespace(ended_seeds=lambda: ended)
+    watch = LossWatch(target, dataplane)
+    for first in (5, 6):
+        watch.begin()
+        assert watch.read() == InnerLosses({}, 0, 0)
+        watch.end(4)
+        watch.end(2)
+        drops["loop"], ended = first + 1, ended + 8
+        assert watch.read() == InnerLosses({"loop": 1}, *((6, 8) if counts_seeds else (0, 0)))
+
+
+def test_strays_are_counted_per_flow_of_streams_with_classes_since_they_were_loaded() -> None:
+    """Goal: registers are read only where ports have counted such frames, of flows 0 to the last one."""
+    counts = np.array([[5, 0, 7], [0, 1, 0]])
+    dataplane: Any = SimpleNamespace(counts_strays=True, stray_counts=lambda flows: counts[:, :flows].copy())
+
+    def plan(traffic_class: str, *flows: int) -> Any:
+        streams = [SimpleNamespace(stream=SimpleNamespace(traffic_class=traffic_class))]
+        return SimpleNamespace(streams=streams, columns=SimpleNamespace(sequence_cell=np.array(flows, dtype=np.int64)))
+
+    def found(frames: dict[tuple[int, str], int]) -> list[list[int]] | None:
+        read = strays.read(frames)
+        return None if read is None else read.tolist()
+
+    strays, some = Strays(dataplane), {(1, "flooded"): 12, (2, "misdirected"): 1}
+    strays.begin(plan("voice", 2, 0), some)
+    counts += [[1, 0, 0], [0, 0, 4]]
+    assert found({(1, "flooded"): 1}) == found({(2, "misdirected"): 4}) == [[1, 0, 0], [0, 0, 4]]
+    assert found({(1, "flooded"): 0, (1, "damaged"): 9}) == [[0, 0, 0], [0, 0, 0]]
+    strays.begin(plan("voice"), {})
+    assert found({}) == [[0], [0]]
+    strays.begin(plan(""), some)
+    assert found(some) is None
+    dataplane.counts_strays = False
+    strays.begin(plan("voice", 2), some)
+    assert found(some) is None

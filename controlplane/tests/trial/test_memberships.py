@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from support.frames import FORMATS
 from support.networks import parsed, switch
@@ -17,6 +20,8 @@ from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.parts.memberships import Joining
+from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -141,3 +146,13 @@ def test_memberships_are_stored_with_a_trial_that_has_them() -> None:
     spec = trial(Version.MLDV2, (GroupRange("ff0e::1", 3, (2,)),))
     assert decode(TrialSpec, encode(spec)) == spec
     assert "memberships" not in encode(replace(spec, memberships=None))
+
+
+def test_flows_that_were_sent_to_members_and_never_came_are_silent() -> None:
+    """The first and the last of five; one was not sent, one came in part, and one is not to come."""
+    columns = {"expected": [1, 1, 1, 0, 1], "sent": [1, 0, 5, 9, 9], "unique": [0, 0, 1, 0, 0]}
+    flows: Any = SimpleNamespace(**{name: np.array(values) for name, values in columns.items()})
+    flows.expected = flows.expected > 0
+    part: Any = None
+    result = not_measured(TrialSpec("s", (), 1), Verdict.MEASURED, "")
+    assert Joining.add(part, result, part, flows).silent_flows == 2
