@@ -17,8 +17,8 @@ from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.rfc2889.broadcast_latency import SUMMARY_COLUMNS
-from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
-from p4mesh.report.compare.document import comparison
+from p4mesh.report.compare.differences import Difference, Measured, Sign, configuration_differences, differences, welch
+from p4mesh.report.compare.document import _grids, comparison
 from p4mesh.report.errors_of_numbers import Bounds, NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
@@ -134,6 +134,27 @@ def test_better_and_worse_follow_from_the_quantity(column: Column, higher: str, 
     assert found.judgement == higher
     (found,) = differences([high, low])
     assert found.judgement == lower
+
+
+def test_a_row_of_a_comparison_has_signs_and_four_decimals_or_more() -> None:
+    """Goal: 2.5 us less than 10 are 25 %; what is not known, and a change of 0, are dashes."""
+    where: tuple[tuple[Column, Cell], ...] = ((SIZE, 64), (RUN, "1"))
+    one = Difference(Table("t", "T", (), ()), where, DELAY, "b", 10.0, 7.5, -3.25, -1.0, 0.00004, 0.5, Sign.LESS)
+    more = replace(
+        one, where=((SIZE, 128),), value=10.12347, low=None, high=None, p_value=0.06254, error=0.0, sign=Sign.MORE
+    )
+    zero = replace(more, reference=0.0, value=0.0, p_value=None, sign=Sign.SAME)
+    (grid,) = _grids([one, more, zero])
+    assert grid.rows[0].cells == ("64", "1", "Avg", "us", "b", "10.0000", "7.5000", "-2.5000", "-25", "0.5000",
+                                  "-3.2500", "-1.0000", "< 0.0001", "-", "better")  # fmt: skip
+    assert grid.rows[1].cells[5:] == ("10.1235", "+0.1235", "+1.23", "-", "-", "-", "0.0625", "+", "worse")
+    assert grid.rows[2].cells[5:] == ("0.0000", "0.0000", "-", "-", "-", "-", "-", "=", "-")
+    assert [head.title for head in grid.heads[:3]] == ["Frame size", "Iteration", "Number"] and not grid.folded
+    numbers = ["First run", "This run", "Difference", "Change", "Error", "95 % from", "to", "p"]
+    assert [head.title for head in grid.heads if head.number] == numbers
+    assert [_grids([one] * count)[0].folded for count in (20, 21)] == [False, True]
+    finer = replace(one, column=replace(DELAY, digits=6))
+    assert _grids([finer])[0].rows[0].cells[5] == "10.000000"
 
 
 def test_settings_are_not_compared() -> None:
