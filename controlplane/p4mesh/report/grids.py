@@ -74,10 +74,14 @@ def heads_of(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]], keys
 
 
 def errors_of(table: Table) -> dict[str, Column]:
-    """The column of the error of each number that has one in the table, by the key of the number."""
+    """The column of the error of each number or mean that has one in the table, by the key of the number."""
     columns = {column.key: column for column in table.columns}
     found = {key: columns.get(column.error or quantity_of(key).error) for key, column in columns.items()}
-    return {key: error for key, error in found.items() if error and error.unit == f"+- {columns[key].unit}"}
+    return {
+        key: error
+        for key, error in found.items()
+        if error and error.unit == f"+- {columns[key].unit.removesuffix(' mean')}"
+    }
 
 
 def cells_of(columns: Sequence[Column], row: Mapping[str, Cell], errors: Mapping[str, Column]) -> tuple[str, ...]:

@@ -672,6 +672,14 @@ def test_an_error_in_the_unit_of_its_number_stands_behind_it(unit: str, error: f
     assert [row.cells for row in alone.rows] == [("64", "17.50"), ("128", "-")]
 
 
+def test_means_that_share_an_error_have_it_each() -> None:
+    """Goal: no 10.518 and 10.518 beside an error of 93.444 in a column of its own."""
+    columns = (SIZE, fields.LOW_US, fields.HIGH_US, fields.PORT_ERROR_US)
+    row: dict[str, Cell] = {"frame_size_bytes": 64, "low_us": 10.518, "high_us": 11.518, "port_error_us": 93.444}
+    found = grid_of(Table("r", "R", columns, (row,)))
+    assert [line.cells for line in found.rows] == [("64", "11 +-94", "12 +-94")]
+
+
 def stored(*streams: dict[str, Any], **result: Any) -> StoredTrial:
     return StoredTrial("u", 0, 100.0, Verdict.PASS, {"streams": list(streams)}, result)
 
