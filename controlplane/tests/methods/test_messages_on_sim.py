@@ -355,8 +355,11 @@ def test_without_loss_a_queue_may_have_kept_frames_and_the_ends_of_inputs_say_no
     }
     trial = load(80, (0, 0, 0), last_ns=120_000, offsets=(0, 700), **steady)
     row = load_row([trial] * 2, 64, Fraction(80), Fraction(1000))
-    assert (row.throughput_pct, row.throughput_error_pct, row.conserved_loss_ratio) == (80, 0, 0)
-    assert (row.frame_loss_ratio, row.frame_loss_error, row.queues, row.finding) == (0, 0, "steady", "")
+    # All of them came while the inputs sent, as messages leave room behind them.
+    kept = 6 / 116
+    assert (row.throughput_pct, row.throughput_error_pct) == (80, pytest.approx(80 * kept))
+    assert (row.frame_loss_ratio, row.frame_loss_error, row.conserved_loss_ratio) == (0, pytest.approx(kept), 0)
+    assert (row.queues, row.finding) == ("steady", "")
     assert [one.frame_loss_error for one in row.inputs] == pytest.approx([12 / 116] * 2)
     assert (row.message_loss_ratio_max, row.message_loss_error) == (0, pytest.approx(12 / 116))
     assert (row.frame_max_over_min, row.frame_jain, row.frame_jain_error) == (None, None, None)

@@ -292,12 +292,15 @@ def _lost(trials: Sequence[_Shared]) -> _Estimate:
 def _throughput(trials: Sequence[_Shared]) -> _Estimate:
     """Share of the output's line that frames take while every input sends: what was offered less what was lost.
 
-    An output is no busier before and after than while all send.
+    An output is no busier before and after than while all send. That says nothing of a load that it may carry, where a
+    queue in front of it may have kept frames: these leave between the messages.
     """
     lost, load = _lost_of(trials, range(len(trials[0].inputs))), trials[0].load
     inputs = [one for trial in trials for one in trial.inputs]
     came = sum(one.tx_frames - one.lost_frames - (one.early_frames or 0) for one in inputs)
     busy = came / sum((trial.busy_frames for trial in trials), Fraction(0))
+    if load <= 1 and any(trial.kept_frames for trial in trials):
+        busy = Fraction(0)
     most = Fraction(1) if all(trial.conserved for trial in trials) else max(load, busy)
     value, low, high = (min(most, max(busy, load * (1 - one))) for one in (lost.value, lost.high, lost.low))
     return _Estimate(value, low, high)
