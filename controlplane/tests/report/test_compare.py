@@ -18,7 +18,7 @@ from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.methods.rfc2889.broadcast_latency import SUMMARY_COLUMNS
 from p4mesh.report.compare.differences import Difference, Measured, Sign, configuration_differences, differences, welch
-from p4mesh.report.compare.document import _grids, comparison
+from p4mesh.report.compare.document import _badge, _grids, comparison
 from p4mesh.report.errors_of_numbers import Bounds, NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
@@ -153,6 +153,9 @@ def test_a_row_of_a_comparison_has_signs_and_four_decimals_or_more() -> None:
     numbers = ["First run", "This run", "Difference", "Change", "Error", "95 % from", "to", "p"]
     assert [head.title for head in grid.heads if head.number] == numbers
     assert [_grids([one] * count)[0].folded for count in (20, 21)] == [False, True]
+    unknown = replace(one, sign=Sign.UNKNOWN)
+    told = "3 of 5 numbers differ, 1 better, 2 worse, 1 unknown"
+    assert (_badge([one, more, more, zero, unknown]).text, _badge([zero]).text) == (told, "0 of 1 numbers differ")
     finer = replace(one, column=replace(DELAY, digits=6))
     assert _grids([finer])[0].rows[0].cells[5] == "10.000000"
 
@@ -449,5 +452,6 @@ def test_numbers_of_an_aborted_run_are_said_to_be_no_result() -> None:
     broken = replace(broken, outcome=replace(broken.outcome, state=Verdict.ABORT))
     document, _ = comparison([whole, broken])
     assert "b: ABORT, its numbers are no result" in page(document)
+    assert document.statement == "2 runs; the first one, a, is the reference."
     document, _ = comparison([whole, whole])
-    assert "no result" not in page(document)
+    assert "no result" not in page(document) and "The configurations are the same." in page(document)
