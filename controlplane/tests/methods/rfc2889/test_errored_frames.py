@@ -198,8 +198,9 @@ def test_learning_is_verified_with_valid_frames() -> None:
     ("pair", "shown"), [("tx_port=2", "tx_port=2, rx_port=2"), ("rx_port=9", "tx_port=1, rx_port=9")]
 )
 def test_one_port_and_ports_that_are_not_there_are_refused(pair: str, shown: str) -> None:
-    with pytest.raises(ParameterError, match=f"{shown}: two different ports are needed"):
+    with pytest.raises(ParameterError, match=f"{shown}: two different ports are needed") as caught:
         run(filtering, pair)
+    assert caught.value.hint == "ports are 1 to 3"
 
 
 CLASSES = {"valid": "valid", "oversize": "over", "undersize": "under"}

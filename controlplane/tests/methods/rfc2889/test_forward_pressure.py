@@ -392,8 +392,11 @@ def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
     mixed = make_bed(rates_bps=rates, ifg_bits=88)
     tests: tuple[Method, ...] = (ForwardPressure(), MaximumForwardingRate())
     for test in tests:
-        with pytest.raises(ParameterError, match="two ports of one line rate are needed"):
-            test.check(mixed, resolve(test.name, test.parameters, ()))
+        for tx, rx, alike in ((1, 2, "none"), (3, 1, "2")):
+            parameters = resolve(test.name, test.parameters, (f"tx_port={tx}", f"rx_port={rx}"))
+            with pytest.raises(ParameterError, match="two ports of one line rate are needed") as caught:
+                test.check(mixed, parameters)
+            assert caught.value.hint == f"ports of the rate of port {tx}: {alike}"
         parameters = resolve(test.name, test.parameters, ("tx_port=3", "rx_port=2"))
         test.check(mixed, parameters)
         measurer = FlowMeasurer(lossless, frame_time_ns(64, GIGABIT, 20))
