@@ -39,7 +39,7 @@ _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 _LOSES = "loses up to {} more of them in a longer trial; one that collapses then may lose all"
 LEARNS = "learns up to {} fewer of more addresses at the same rate"
-"""What a device does once its bucket is empty; both are for :func:`forgiven_text`."""
+"""Losses of a device with an empty bucket, and addresses that it does not learn; both for :func:`forgiven_text`."""
 
 
 def forgiven_text(frames: Iterable[float], effect: str = _LOSES) -> str:
