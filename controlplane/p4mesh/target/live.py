@@ -169,9 +169,14 @@ class LiveTarget(NamespaceTarget):
         }
 
     def drop_counts(self) -> dict[str, int]:
-        """Frames that the kernel has dropped between program and interfaces, without those of times without a link."""
+        """Frames that the kernel has dropped between program and cables, without those of times without a link.
+
+        What a virtual cable refuses is not the tester's: its far end has a shorter MTU, or no room.
+        """
         links = self.links()
-        dropped = sum(switch.counters()["drop_kernel"] for switch in self._switches)
+        lost = ("drop_no_room",) if self._cable_ns else ("drop_no_room", "drop_refused")
+        counters = [switch.counters() for switch in self._switches]
+        dropped = sum(counts[name] for counts in counters for name in lost)
         if links != self._links_before or not all(link.up for link in links.values()):
             self._dropped_at_links += dropped - self._dropped
         self._links_before, self._dropped = links, dropped

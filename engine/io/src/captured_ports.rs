@@ -102,8 +102,12 @@ impl Ports for CapturedPorts {
         self.ports.has_port(port)
     }
 
-    fn kernel_drops(&self) -> u64 {
-        self.ports.kernel_drops()
+    fn drops(&self) -> u64 {
+        self.ports.drops()
+    }
+
+    fn refused(&self) -> u64 {
+        self.ports.refused()
     }
 
     fn descriptions(&self) -> Vec<(u16, String)> {

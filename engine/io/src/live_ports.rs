@@ -177,12 +177,20 @@ impl Ports for LivePorts {
         self.places[usize::from(port)].is_some()
     }
 
-    fn kernel_drops(&self) -> u64 {
+    fn drops(&self) -> u64 {
         let of_port = |port: &Port| match &port.io {
-            PortIo::Packet(socket) => socket.kernel_drops(),
-            PortIo::Xdp(port) => port.kernel_drops(),
+            PortIo::Packet(socket) => socket.receive_drops(),
+            PortIo::Xdp(port) => port.drops(),
         };
-        let by_xdp = self.xdp_sender.as_ref().map_or(0, |sender| sender.drops(xdp_ports(&self.ports)));
+        self.ports.iter().map(of_port).sum::<u64>() + self.xdp_sender.as_ref().map_or(0, XdpSender::drops)
+    }
+
+    fn refused(&self) -> u64 {
+        let of_port = |port: &Port| match &port.io {
+            PortIo::Packet(socket) => socket.refused,
+            PortIo::Xdp(port) => port.refused(),
+        };
+        let by_xdp = self.xdp_sender.as_ref().map_or(0, |sender| sender.refused(xdp_ports(&self.ports)));
         self.ports.iter().map(of_port).sum::<u64>() + by_xdp
     }
 

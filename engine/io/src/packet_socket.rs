@@ -112,8 +112,8 @@ pub struct PacketSocket {
     /// For each of them the program's time, where the kernel is to stamp the departure.
     pending_times: Vec<Option<u64>>,
     departures: Departures,
-    /// Frames that the kernel did not take because its queue was full or the link down.
-    send_drops: u64,
+    /// Frames that the driver or its cable did not take: a full queue, a link that is down, a far end with a shorter MTU.
+    pub refused: u64,
     /// Frames that came and found its buffer full.
     receive_drops: Cell<u64>,
 }
@@ -185,7 +185,7 @@ impl PacketSocket {
             pending_ends: Vec::with_capacity(BATCH),
             pending_times: Vec::with_capacity(BATCH),
             departures: Departures::default(),
-            send_drops: 0,
+            refused: 0,
             receive_drops: Cell::new(0),
         })
     }
@@ -322,7 +322,7 @@ impl PacketSocket {
                     | libc::ENETDOWN
                     | libc::ENXIO,
                 ) => {
-                    self.send_drops += 1;
+                    self.refused += 1;
                     if self.pending_times[first].is_some() {
                         self.number_anew();
                     }
@@ -407,8 +407,8 @@ impl PacketSocket {
         sum_of_counters(self.as_raw_fd(), &self.interface, is_wanted).ok().flatten()
     }
 
-    /// Frames that the kernel has dropped, of both directions.
-    pub fn kernel_drops(&self) -> u64 {
+    /// Frames that came and found no room.
+    pub fn receive_drops(&self) -> u64 {
         // SAFETY: all-zero is a valid value of this plain C struct.
         let mut since_last: libc::tpacket_stats = unsafe { zeroed() };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -424,7 +424,7 @@ impl PacketSocket {
             )
         };
         self.receive_drops.set(self.receive_drops.get() + u64::from(since_last.tp_drops));
-        self.send_drops + self.receive_drops.get()
+        self.receive_drops.get()
     }
 
     /// True while the interface is up and has a carrier; also where the system does not say.

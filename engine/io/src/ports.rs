@@ -63,9 +63,16 @@ pub trait Ports: Send {
     /// True for a port that exists.
     fn has_port(&self, port: u16) -> bool;
 
-    /// Frames that the operating system has dropped on their way out or in. Of those that have just been sent, some may
-    /// still be on their way.
-    fn kernel_drops(&self) -> u64;
+    /// Frames that found no room between this and the operating system, on their way out or in.
+    fn drops(&self) -> u64 {
+        0
+    }
+
+    /// Frames that a driver, or the cable behind it, did not take. Of those that have just been sent, some may still be on
+    /// their way.
+    fn refused(&self) -> u64 {
+        0
+    }
 
     /// How each port is reached, in words; files need none.
     fn descriptions(&self) -> Vec<(u16, String)> {
@@ -181,10 +188,6 @@ impl Ports for FilePorts {
 
     fn has_port(&self, port: u16) -> bool {
         self.outputs.contains_key(&port)
-    }
-
-    fn kernel_drops(&self) -> u64 {
-        0
     }
 }
 

@@ -209,15 +209,19 @@ impl XdpPort {
         self.packets.departures(handle);
     }
 
-    /// Frames that the kernel has dropped, of both directions.
-    pub fn kernel_drops(&self) -> u64 {
+    pub fn refused(&self) -> u64 {
+        self.packets.refused
+    }
+
+    /// Frames that found no room, of both directions.
+    pub fn drops(&self) -> u64 {
         let in_rings = |queue: &Queue| {
             queue
                 .socket
                 .statistics()
                 .map_or(0, |found| found.rx_dropped + found.rx_ring_full + found.rx_invalid_descs)
         };
-        self.send_drops + self.packets.kernel_drops() + self.queues.iter().map(in_rings).sum::<u64>()
+        self.send_drops + self.packets.receive_drops() + self.queues.iter().map(in_rings).sum::<u64>()
     }
 
     pub fn is_up(&self) -> bool {

@@ -116,11 +116,16 @@ impl XdpSender {
         std::mem::take(&mut self.pauses)
     }
 
+    /// Frames that found no room.
+    pub fn drops(&self) -> u64 {
+        self.no_room
+    }
+
     /// Frames that were sent by these interfaces and have not left, or not yet.
-    pub fn drops<'p>(&self, ports: impl Iterator<Item = &'p XdpPort>) -> u64 {
+    pub fn refused<'p>(&self, ports: impl Iterator<Item = &'p XdpPort>) -> u64 {
         let taken = self.ring.taken();
         let missing = |left: u64| taken.saturating_sub(left - self.left_before);
-        self.no_room + frames_left(ports).map_or(0, missing)
+        frames_left(ports).map_or(0, missing)
     }
 }
 

@@ -219,7 +219,7 @@ def test_frames_that_find_no_room_are_counted(cables: list[tuple[str, str]], acc
     with listen(far) as ours:
         for _ in range(FLOOD):
             ours.send(udp(0))
-    dropped = switch.counters()["drop_kernel"] - before["drop_kernel"]
+    dropped = switch.counters()["drop_no_room"] - before["drop_no_room"]
     assert 0 < dropped < FLOOD
     switch.start()
     patience_s = time.monotonic() + 5
