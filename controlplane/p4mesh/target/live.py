@@ -62,6 +62,7 @@ class LiveTarget(NamespaceTarget):
         switches: list[LiveSwitch],
         cable_ns: float = 0.0,
     ) -> None:
+        """``cable_ns``: what a latency has of the virtual cables at most; 0 where ports are none of their ends."""
         super().__init__(topology, address, network)
         self._switches = switches
         self._cable_ns = cable_ns
