@@ -104,23 +104,26 @@ class Operations(Extension):
                     hint=f"leave {self._names} out",
                 )
             return parameters
-        stack = f"{operation.headers(given or operation.usual.split(), parameters)}/{frame_format}/udp"
+        names, headers = given or operation.usual.split(), operation.headers
+
+        def stack(count: int) -> str:
+            return f"{headers(names[:count], parameters)}/{frame_format}/udp"
+
+        most = len(names)
         try:
-            frame = frame_of_text(stack)
+            while not _sends(frame_of_text(stack(most))):
+                most -= 1
         except ParameterError as error:
             hint = f"{self._names} with spaces between them, such as {operation.usual}"
             raise ParameterError(f"--set {self._names}={' '.join(given)}: {error.message}", hint=hint) from None
-        if not _sends(frame):
-            most = len(given) - 1
-            while not _sends(frame_of_text(f"{operation.headers(given[:most], parameters)}/{frame_format}/udp")):
-                most -= 1
+        if most < len(names):
             raise ParameterError(
                 f"--set {self._names}={' '.join(given)}: {len(given)} {self._names} in front of {frame_format}, more "
                 "than frames of the tester have room for",
                 hint=f"use {most} {self._names} or fewer",
             )
         usual = next(iter(FRAME_FORMATS))
-        return ParameterSet({**parameters.values, HEADERS: stack, "frame_format": usual})
+        return ParameterSet({**parameters.values, HEADERS: stack(most), "frame_format": usual})
 
     def check(self, case: Case) -> None:
         """Refuse patterns in which frames with one label or segment are for several ports."""

@@ -141,7 +141,7 @@ class Conditions:
         if background and judge:
             note = replace(note, judge=lambda found: judge(without(found, background)))
         result = self._session.measure(offered, note)
-        self._asked += len(offered.controller_frames) if self._kind == MANAGEMENT else 0
+        self._asked += len(offered.controller_frames)
         self._answered += result.answered_frames
         denied = [flow for flow in result.flows if flow.stream in background]
         self._denied += sum(flow.tx_frames for flow in denied)
@@ -243,24 +243,25 @@ class Conditions:
 
     def _queries(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
         """One query at the beginning of each second, from the first station."""
-        sender = station(spec.streams[0].tx_ports[0])
-        if isinstance(spec.streams[0].frame.network, IPv6):
+        first = spec.streams[0]
+        sender = station(first.tx_ports[0])
+        if isinstance(first.frame.network, IPv6):
             query = management_query(sender.mac, sender.ipv6, sender.router_ipv6)
         else:
             query = management_query(sender.mac, sender.ipv4, sender.router_ipv4)
-        seconds = range(0, max(1, spec.duration_ns), NS_PER_S)
+        seconds = range(0, spec.duration_ns, NS_PER_S)
         return tuple(ControllerFrame(sender.port, at_ns - _BEFORE_NS, query, to_device=True) for at_ns in seconds)
 
     def _update(self, spec: TrialSpec, number: int) -> tuple[ControllerFrame, ...]:
         """The update that opens the trial: state A in odd trials, B in even ones."""
-        sender = station(spec.streams[0].tx_ports[0])
+        first = spec.streams[0]
+        sender = station(first.tx_ports[0])
         metric = _UNREACHABLE if number % 2 else _REACHABLE
-        if isinstance(spec.streams[0].frame.network, IPv6):
-            networks = [IPv6Network((0x20010002FFFF << 80 | n << 64, 64)) for n in range(_UPDATED_NETWORKS)]
+        if isinstance(first.frame.network, IPv6):
+            networks = [IPv6Network(f"2001:2:ffff:{n}::/64") for n in range(_UPDATED_NETWORKS)]
             update = routing_update(sender.mac, sender.ipv6, networks, metric)
         else:
-            first = int(IPv4Network("198.19.200.0/24").network_address)
-            nets = [IPv4Network((first + (n << 8), 24)) for n in range(_UPDATED_NETWORKS)]
+            nets = [IPv4Network(f"198.19.{200 + n}.0/24") for n in range(_UPDATED_NETWORKS)]
             update = routing_update(sender.mac, sender.ipv4, nets, metric)
         return (ControllerFrame(sender.port, -_BEFORE_NS, update),)
 

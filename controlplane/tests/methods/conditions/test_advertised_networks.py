@@ -5,13 +5,16 @@ from __future__ import annotations
 from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
 
 import pytest
+from support.beds import make_bed
 from support.networks import TOPOLOGIES, shipped
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.composition import Composed
+from p4mesh.methods.conditions import advertised_networks
 from p4mesh.methods.conditions.under_conditions import UnderConditions
-from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
@@ -114,6 +117,68 @@ def test_networks_without_a_meaning_are_refused(settings: tuple[str, ...], messa
     parameters = resolve(test.name, test.parameters, ("advertised_prefix=64", *settings))
     with pytest.raises(ParameterError, match=message):
         test.check(bed_of(shipped("router-4x1g")), parameters)
+
+
+def set_of(*settings: str) -> ParameterSet:
+    test = Composed(FrameLoss(), (UnderConditions(),))
+    return resolve(test.name, test.parameters, ("routed=true", *settings))
+
+
+def test_networks_are_asked_for_by_length_or_by_number() -> None:
+    advertised_networks.check("t", make_bed(), set_of("advertised_networks=2"))
+    with pytest.raises(ParameterError, match="t: advertised_networks=2 with advertised_prefix=64") as caught:
+        advertised_networks.check(
+            "t", make_bed(), set_of("frame_format=ipv6", "advertised_prefix=64", "advertised_networks=2")
+        )
+    assert caught.value.hint == "leave one of them out"
+
+
+@pytest.mark.parametrize(
+    ("settings", "last"),
+    [
+        (("frame_format=ipv6", "advertised_prefix=64"), 8191),
+        (("frame_format=ipv6", "advertised_prefix=64", "ip_mix=50:50"), 255),
+        (("advertised_networks=1",), 256),
+    ],
+)
+def test_there_are_networks_behind_so_many_ports(settings: tuple[str, ...], last: int) -> None:
+    """13 bits of IPv6, an octet of 198.19.N.0, 256 networks of 10.P.N.0 whose first port has 0."""
+    advertised_networks.check("t", Bed("t", (Port(last, "p", 1),)), set_of(*settings))
+    with pytest.raises(ParameterError, match=rf"there are addresses for ports 1\.\.{last}"):
+        advertised_networks.check("t", Bed("t", (Port(last + 1, "p", 1),)), set_of(*settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "networks", "told"),
+    [
+        ((), [], []),
+        (
+            ("advertised_networks=2",),
+            ["10.0.0.0/24", "10.0.1.0/24", "10.1.0.0/24", "10.1.1.0/24"],
+            ["Routes of 2 networks per port are", "2 networks behind each port: its senders use them in turn."],
+        ),
+        (
+            ("frame_format=ipv6", "advertised_prefix=126"),
+            ["2001:2:0:c001::/126", "2001:2:0:c002::/126"],
+            ["Routes of 126 bits are"],
+        ),
+        (
+            ("frame_format=ipv6", "advertised_networks=1", "ip_mix=50:50"),
+            ["10.0.0.0/24", "2001:2:1::/64", "10.1.0.0/24", "2001:2:2::/64"],
+            ["Routes of 1 networks per port are", "1 networks behind each port"],
+        ),
+    ],
+)
+def test_routes_and_deviations_by_hand(settings: tuple[str, ...], networks: list[str], told: list[str]) -> None:
+    bed, parameters = make_bed(2), set_of(*settings)
+    tables = advertised_networks.route_tables(bed, parameters)
+    assert [(table.name, table.detail) for table in tables] == ([("routes", True)] if networks else [])
+    assert [row["network"] for table in tables for row in table.rows] == networks
+    text = " ".join(advertised_networks.deviations(bed, parameters))
+    assert text.count("networks behind") == sum("networks behind" in part for part in told)
+    assert [part for part in told if part not in text] == [] and bool(text) == bool(told)
+    announced = advertised_networks.deviations(make_bed(2, announces_routes=True), parameters)
+    assert "no routing protocol" not in " ".join(announced)
 
 
 def test_a_length_out_of_the_list_is_refused_with_the_list() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 
 import pytest
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.layers.rip import RIP, RIPEntry
 from scapy.layers.snmp import SNMP
@@ -17,9 +19,9 @@ from support.networks import changed, parsed, shipped, switch
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
-from p4mesh.layers import ipv4, ipv6
+from p4mesh.layers import ethernet, ipv4, ipv6
 from p4mesh.methods.base import Method, TrialNote
-from p4mesh.methods.composition import Composed
+from p4mesh.methods.composition import Case, Composed
 from p4mesh.methods.conditions.under_conditions import PARAMETERS, Conditions, UnderConditions
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.results.outcome import Outcome
@@ -27,9 +29,11 @@ from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
+from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.patterns import Broadcast, Pairs
-from p4mesh.traffic.stream import PseudoRandom, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, PseudoRandom, Stream, ValueList
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -112,6 +116,62 @@ def test_a_router_answers_management_queries_and_the_result_says_how_many(frame_
     assert not any("management queries" in finding for finding in outcome.findings)
 
 
+@pytest.mark.parametrize(("modifier", "changed_note"), [("none", False), ("filter_1", True)])
+def test_a_judge_sees_the_test_frames_alone(modifier: str, changed_note: bool) -> None:
+    """A device that passes test frames and drops what its filters should: the judge counts no loss."""
+    measurer = FlowMeasurer(
+        lambda _, sent: {key: 0 if key[0].endswith("-filter_1") else count for key, count in sent.items()}
+    )
+    lost: list[int] = []
+
+    def judge(result: TrialResult) -> Verdict:
+        lost.append(result.lost_frames)
+        return Verdict.PASS
+
+    plain, judged = TrialNote(Fraction(100), 0), TrialNote(Fraction(100), 0, judge)
+    conditions = Conditions(measurer, parameters(f"modifier={modifier}"), BED.port_numbers)
+    results = [conditions.measure(trial(), note) for note in (plain, judged)]
+    first, second = measurer.notes
+    assert first is plain, "without a judge there is none to call"
+    assert (second is not judged) == changed_note and second is not None and second.judge is not None
+    second.judge(measurer.measure(measurer.specs[-1]))
+    assert lost == [0] and [result.lost_frames for result in results] == [0, 0]
+    assert conditions.findings(128) == ()
+
+
+def test_broadcasts_that_arrive_are_as_it_should_be() -> None:
+    conditions = Conditions(FlowMeasurer(lossless), parameters("modifier=broadcast"), BED.port_numbers)
+    conditions.measure(trial(), TrialNote(Fraction(100), 0))
+    assert conditions.findings(128) == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "device", "updated"),
+    [
+        (4, "198.18.5.1", [f"198.19.{200 + n}.0" for n in range(6)]),
+        (6, "2001:2:0:5::1", [f"2001:2:ffff:{n}::" for n in range(6)]),
+    ],
+)
+def test_the_first_station_asks_and_announces(version: int, device: str, updated: list[str]) -> None:
+    """A query to its router, and an update for six networks: in 24 bits of IPv4, in 64 of IPv6."""
+    from_5, from_7 = (
+        TrialSpec("t", (replace(trial(ip_version=version).streams[0], tx_ports=ports),), SECOND)
+        for ports in ((5, 7), (7, 5))
+    )
+    spec = replace(from_5, streams=(*from_5.streams, *from_7.streams))
+    for sent in (from_5, spec):
+        (query,) = offered(sent, "modifier=management").controller_frames
+        (update,) = offered(sent, "modifier=routing_update").controller_frames
+        assert (query.port, query.to_device, update.port, update.to_device) == (5, True, 5, False)
+        packet = Ether(query.payload)
+        assert packet[IP if version == 4 else IPv6].dst == device
+        body = update.payload[14 + 20 + 8 + 4 :] if version == 4 else update.payload[14 + 40 + 8 + 4 :]
+        entries = [body[begin : begin + 20] for begin in range(0, len(body), 20)]
+        found = [ip_address(entry[4:8] if version == 4 else entry[:16]) for entry in entries]
+        assert found == [ip_address(text) for text in updated]
+        assert all(version == 4 or entry[18] == 64 for entry in entries)
+
+
 def test_routing_updates_alternate_from_trial_to_trial() -> None:
     measurer = FakeMeasurer()
     conditions = Conditions(measurer, parameters("modifier=routing_update"), BED.port_numbers)
@@ -192,13 +252,25 @@ def test_random_destinations_are_256_networks_behind_a_router() -> None:
     assert IPv4Address(moved) == IPv4Address("10.0.2.2")
     assert random.values.mask == 0x00FF0000 and stream.routed
     six = offered(trial(ip_version=6), "modifier=networks", "routed=true", "frame_format=ipv6").streams[0]
-    assert [change.field for change in six.modifiers] == [ipv6.DESTINATION]
+    assert random == FieldModifier(ipv4.DESTINATION, PseudoRandom(1, 0x00FF0000))
+    assert six.modifiers == (FieldModifier(ipv6.DESTINATION, PseudoRandom(1, 0xFF00)),)
 
 
 def test_random_destinations_of_a_bridge_are_mac_addresses_of_the_receiver() -> None:
-    spec = offered(trial(), "modifier=networks")
-    assert [(stream.tx_ports, stream.rx_ports) for stream in spec.streams[:2]] == [((1,), (2,)), ((3,), (4,))]
-    assert {stream.destination_mac[1:3] for stream in spec.streams[:1] if stream.destination_mac} == {b"\0\2"}
+    given = replace(trial(), streams=(replace(trial().streams[0], start_offset_ns=(0, 7)), trial().streams[1]))
+    spec = offered(given, "modifier=networks")
+    assert [
+        (stream.name, stream.tx_ports, stream.rx_ports, stream.start_offset_ns, stream.destination_mac)
+        for stream in spec.streams
+    ] == [
+        ("out-1", (1,), (2,), (), station_mac(2)[:3] + b"\0\0\0"),
+        ("out-3", (3,), (4,), (7,), station_mac(4)[:3] + b"\0\0\0"),
+        ("back-2", (2,), (1,), (), station_mac(1)[:3] + b"\0\0\0"),
+        ("back-4", (4,), (3,), (), station_mac(3)[:3] + b"\0\0\0"),
+    ]
+    assert {stream.modifiers for stream in spec.streams} == {
+        (FieldModifier(ethernet.DESTINATION, PseudoRandom(1, 0xFFFFFF)),)
+    }
     assert spec.learning.verify is False
 
 
@@ -280,6 +352,25 @@ def test_half_of_the_networks_without_a_route_are_half_of_the_frames() -> None:
 def test_a_bridge_floods_random_destinations_and_they_arrive() -> None:
     outcome = run(FrameLoss(), SWITCH, "modifier=networks")
     assert [row["lost_frames"] for row in outcome.tables[0].rows] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "beginnings"),
+    [
+        ((), []),
+        (("modifier=broadcast",), ["Modifier of RFC 2544 11: One frame in 100 is a broadcast"]),
+        (("frame_format=ipv6", "ip_mix=90:10"), ["IPv4 and IPv6 frames 90:10: two streams per direction"]),
+        (
+            ("frame_format=ipv6", "ip_mix=50:50", "modifier=networks"),
+            ["Modifier of RFC 2544 11: Random destinations", "IPv4 and IPv6 frames 50:50"],
+        ),
+    ],
+)
+def test_conditions_are_told_as_deviations(settings: tuple[str, ...], beginnings: list[str]) -> None:
+    case = Case(Throughput(), BED, parameters(*settings))
+    outcome = UnderConditions().assemble(lambda _: Outcome(Verdict.MEASURED, "", (), ()), case, {})
+    assert len(outcome.deviations) == len(beginnings)
+    assert all(text.startswith(begin) for text, begin in zip(outcome.deviations, beginnings, strict=True))
 
 
 def test_parameters_name_their_clause() -> None:

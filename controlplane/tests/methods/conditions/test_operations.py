@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
 from support.networks import changed, shipped
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.layers.notation import text_of_frame
+from p4mesh.methods.composition import Case
 from p4mesh.methods.conditions.operations import OPERATION
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.registry import find_test, suites
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.rfc5695.suite import OPERATIONS
 from p4mesh.verdict import Verdict
 
 MPLS, SRV6 = "p4-mpls-4ports", "p4-srv6-2ports"
@@ -146,6 +151,27 @@ def test_frames_with_one_label_or_segment_are_for_one_port(test: str, settings: 
     with pytest.raises(ParameterError) as caught:
         run(test, *settings)
     assert message in caught.value.message
+    assert str(caught.value.hint).startswith("send to one port" if "frames go" in message else "use a pattern in which")
+
+
+def test_only_tables_of_frame_sizes_that_are_shown_say_the_operation() -> None:
+    first, others = fields.FRAME_SIZE_BYTES, (fields.TX_FRAMES, fields.RX_FRAMES)
+    test = find_test("rfc5695.frame_loss")
+    parameters = resolve(test.name, test.parameters, ("operation=swap",))
+    shown = Table("shown", "", (first, *others), ({"frame_size_bytes": 64},))
+    details = replace(shown, detail=True)
+    of_ports = replace(shown, columns=others)
+    outcome = Outcome(Verdict.MEASURED, "", (shown, details, of_ports), ())
+    found = OPERATIONS.assemble(lambda _: outcome, Case(test, make_bed(), parameters), {})
+    expected = replace(
+        shown, columns=(first, fields.OPERATION, *others), rows=({"frame_size_bytes": 64, "operation": "swap"},)
+    )
+    assert found.tables == (expected, details, of_ports)
+
+
+@pytest.mark.parametrize("test", ["rfc5695.throughput", "srv6.latency"])
+def test_devices_of_operations_are_routers(test: str) -> None:
+    assert resolve(test, find_test(test).parameters, ()).flag("routed")
 
 
 @pytest.mark.parametrize("operation", ["push", "pop_aggregate"])

@@ -20,12 +20,13 @@ from p4mesh.layers import Routing
 from p4mesh.layers.notation import frame_of_text
 from p4mesh.methods.base import Method
 from p4mesh.methods.composition import Composed
-from p4mesh.methods.conditions.protocols import protocol_text
+from p4mesh.methods.conditions.protocols import mixed, protocol_text, with_columns
 from p4mesh.methods.conditions.under_conditions import Conditions, UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
@@ -138,12 +139,9 @@ def test_routers_forward_every_extension_header(name: str, topology: str) -> Non
     expected = {"chain": "routing + destination + fragment"}.get(name, name)
     (row, _) = outcome.tables[0].rows
     assert (row["extension_headers"], row["ip_mix"], row["prefix_bits"]) == (expected, "0:100", 64)
-    assert [column.key for column in outcome.tables[0].columns][:4] == [
-        "frame_size_bytes",
-        "extension_headers",
-        "ip_mix",
-        "prefix_bits",
-    ]
+    keys = [column.key for column in outcome.tables[0].columns]
+    assert keys[:5] == ["frame_size_bytes", "extension_headers", "ip_mix", "prefix_bits", "load_pct"]
+    assert len(keys) == len({*keys})
 
 
 @pytest.mark.parametrize(("mix", "older"), [("90:10", 90), ("50:50", 50), ("10:90", 10)])
@@ -159,6 +157,27 @@ def test_a_mix_has_the_rate_and_the_count_of_the_stream(mix: str, older: int) ->
     assert (first.frame_count, second.frame_count) == (10 * older, 1000 - 10 * older)
     assert (first.rate_fps, second.rate_fps) == (10 * older, 1000 - 10 * older)
     assert (first.frame.extensions, second.frame.extensions) == ((), (Routing(),))
+
+
+@pytest.mark.parametrize(("frames", "parts"), [(1, [1]), (2, [1, 1]), (19, [18, 1]), (20, [18, 2])])
+def test_few_frames_of_a_mix_are_one_of_ipv6_at_least(frames: int, parts: list[int]) -> None:
+    stream = Stream("s", 256, Fraction(1000), frames, Pairs(), (1,), (2,), frame_of_text("ipv6/udp"))
+    found = mixed(stream, "90:10")
+    assert [part.frame_count for part in found] == parts
+    assert ip_version_of(found[-1].frame) == 6
+
+
+def test_only_tables_of_frame_sizes_that_are_shown_get_the_columns() -> None:
+    first, others = fields.FRAME_SIZE_BYTES, (fields.TX_FRAMES, fields.RX_FRAMES)
+    test = Composed(Throughput(), (UnderConditions(),))
+    parameters = resolve(test.name, test.parameters, ("frame_format=ipv6",))
+    shown = Table("shown", "", (first, *others), ({"frame_size_bytes": 64},))
+    details = replace(shown, detail=True)
+    of_ports = replace(shown, columns=others)
+    found, *same = with_columns((shown, details, of_ports), parameters)
+    assert found.columns == (first, fields.EXTENSION_HEADERS, fields.IP_MIX, fields.PREFIX_BITS, *others)
+    assert found.rows == ({"frame_size_bytes": 64, "extension_headers": "none", "ip_mix": "0:100", "prefix_bits": 64},)
+    assert same == [details, of_ports]
 
 
 def test_tests_without_ipv6_have_no_columns_of_it() -> None:
