@@ -385,8 +385,10 @@ def test_trials_that_differ_add_the_error_of_a_sample() -> None:
 
 def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_ends() -> None:
     queued = load(150, (6, 9, 9), last_ns=99_000, ports=(PortCounts(3, late_frames=24),))
-    first, _ = load_row([queued], 64, Fraction(150), Fraction(1000)).inputs
-    assert first.frame_loss_error == pytest.approx(17 / 60), "3 on the way, and 14 late ones of either input"
+    row = load_row([queued], 64, Fraction(150), Fraction(1000))
+    assert row.inputs[0].frame_loss_error == pytest.approx(17 / 60), "3 on the way, and 14 late ones of either input"
+    # Late frames came, 96 in 100 slots; less the lost part, 1.5 * (1 - 48 / 120), the load would be 90 %.
+    assert (row.throughput_pct, row.throughput_error_pct) == (96, 0)
     spec, result = queued
     unknown = (spec, replace(result, flows=tuple(replace(flow, latency=None) for flow in result.flows)))
     assert load_row([unknown], 64, Fraction(150), Fraction(1000)).inputs[0].frame_loss_error == pytest.approx(14 / 60)
@@ -418,6 +420,7 @@ def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_end
     only = (*flows[:2], replace(flows[2], tx_frames=1), flows[3])
     one = (spec, replace(result, flows=only))
     assert load_row([one], 64, Fraction(150), Fraction(1000)).inputs[1].frame_loss_error == 1
+    assert load_row([one], 64, Fraction(150), Fraction(1000)).frame_max_over_min == 60 / 16
     row = load_row([one] * 2, 64, Fraction(150), Fraction(1000))
     assert (row.frame_max_over_min, row.frame_max_over_min_error) == pytest.approx((60 / 16, 10 - 60 / 16))
     both = (*only[:3], replace(flows[3], tx_frames=1))
@@ -430,6 +433,8 @@ def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_end
     # Inputs with one message each have no time in which all of them send.
     short = load(80, (0, 0, 0), last_ns=5000, offsets=(0, 700), messages=1)
     assert load_row([short] * 2, 64, Fraction(80), Fraction(1000)).inputs[0].frame_loss_error == 1
+    losing = load(80, (0, 1, 1), last_ns=5000, offsets=(0, 700), messages=1)
+    assert load_row([losing] * 2, 64, Fraction(80), Fraction(1000)).inputs[1].frame_loss_error == 1
 
 
 def test_at_the_rate_of_the_line_a_queue_is_as_its_readings_say() -> None:
@@ -437,6 +442,7 @@ def test_at_the_rate_of_the_line_a_queue_is_as_its_readings_say() -> None:
     full = load(100, (0, 0, 0), last_ns=119_000, offsets=(5, 5), ports=(PortCounts(3, late_frames=5),))
     row = load_row([full], 64, Fraction(100), Fraction(1000))
     assert (row.queues, row.late_frames, row.message_loss_error) == (None, 0, 1)
+    assert (row.throughput_pct, row.throughput_error_pct) == (100, 100)
 
 
 def test_more_frames_than_the_line_carries_are_told() -> None:
