@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from support.runs import run_on_sim, run_unit
 from support.small_chassis import PORTS, QUICK, SWITCH, rows, smaller
 
 from p4mesh.errors import TopologyError
-from p4mesh.measurement.counts import QueueTrend, Trend
+from p4mesh.measurement.counts import LatencyStats, QueueTrend, Trend
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
@@ -178,6 +179,22 @@ def test_latency_of_copies_at_ports_of_several_rates_is_that_of_each_port() -> N
     assert all(spec.per_flow for spec in specs[1:])
     (row, *_), _, specs = by_hand("chassis.multicast", "groups=1", "latency_definition=LILO")
     assert row["min_us"] == pytest.approx(2.24) and not any(spec.per_flow for spec in specs[1:])
+
+
+def test_jitter_of_copies_is_no_more_certain_than_that_of_their_frames() -> None:
+    """What delays one of three copies may delay all: with as many differences, the error is sqrt(3) times as large."""
+
+    class Jittering(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            latency = LatencyStats(3000, 2240.0, 2705.0, 2300.0 * 3000, 3000, 0.0, 400.0, 3000 * 50.0)
+            return replace(super().measure(spec, note), latency=latency)
+
+    errors = []
+    for ports in (2, 4):
+        measurer = Jittering(lossless)
+        every, _, _ = by_hand("chassis.multicast", "groups=1", measurer=measurer, bed=make_bed(ports))
+        errors.append(every[0]["jitter_avg_error_us"] - 0.002)
+    assert errors[0] > 0 and errors[1] == pytest.approx(sqrt(3) * errors[0])
 
 
 def test_one_port_to_all_at_every_load() -> None:

@@ -23,11 +23,12 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc3918 import latency
 from p4mesh.methods.rfc3918.rows import copy_rates, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import Setup, burden_parameters, setup_parameters, verify_parameter
 from p4mesh.report.grids import grid_of
 from p4mesh.tester.responders.port_hosts import group_hosts
 from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
-from p4mesh.traffic.memberships import Version, report_bytes
+from p4mesh.traffic.memberships import Memberships, Version, report_bytes
 from p4mesh.traffic.patterns import Multicast, Rotate
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -686,11 +687,66 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
         (("first_group=239.255.255.250",), "there are 6 groups from there, the test needs 10"),
         (("only_sender=225.1.1.1",), "--set only_sender=225.1.1.1: no sender"),
         (("protocol=igmpv2", "only_sender=10.0.0.1"), "only_sender=10.0.0.1: igmpv2 cannot ask for single senders"),
+        (("headers=ipv6/udp",), "--set headers: no frames of IPv4, which igmpv3 joins the groups of"),
+        (("headers=ethernet",), "--set headers: no frames of IPv4, which igmpv3 joins the groups of"),
     ],
 )
 def test_ports_and_addresses_that_do_not_fit_are_refused(settings: tuple[str, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
         run("rfc3918.aggregated", GroupMeasurer(), *settings)
+
+
+def setup_of(*settings: str, burdened: bool = False, on: Bed | None = None) -> Setup:
+    test = find_test("rfc3918.burdened_latency")
+    return Setup(on or make_bed(), resolve(test.name, test.parameters, settings), burdened)
+
+
+@pytest.mark.parametrize(
+    ("version", "group"),
+    [("igmpv3", "224.0.1.0"), ("igmpv3", "239.255.255.246"), ("mldv2", "ff03::1"), ("mldv2", "ff0e::1")],
+)
+def test_groups_of_a_wider_scope_are_joined_up_to_the_last_one(version: str, group: str) -> None:
+    setup_of(f"protocol={version}", f"first_group={group}").check("t", groups=10)
+
+
+def test_hosts_join_as_the_parameters_say() -> None:
+    groups = ("groups=7", "first_group=225.0.0.9")
+    setup = setup_of(*groups, "only_sender=10.0.0.1", "querier_port=3", "query_interval_s=9", "leave_wait_ms=1.5")
+    (part,) = setup.groups()
+    assert (part.first, part.count, part.receivers) == ("225.0.0.9", 7, (2, 3, 4))
+    asked = setup.memberships((part,), verify=True)
+    assert asked == Memberships(
+        *(Version.IGMPV3, (part,), ("10.0.0.1",), 1000, 2, 3, 9 * SECOND, 2 * SECOND, 1_500_000, True, None)
+    )
+    assert setup.memberships((part,), verify=False, robustness=5).robustness == 5
+
+
+@pytest.mark.parametrize(("duration_ns", "frames"), [(1, 1), (2368, 1), (4736, 2), (SECOND, 422_297)])
+def test_a_burden_sends_for_the_time_of_a_trial_and_one_frame_at_least(duration_ns: int, frames: int) -> None:
+    """Half of a line of 1 Gbit/s, of which 128 B take 1,184 ns."""
+    (burden,) = setup_of(burdened=True, on=make_bed(rates_bps=(10**10, 10**10, 10**9, 10**10))).burden(128, duration_ns)
+    assert (burden.frame_count, burden.tx_ports) == (frames, (3, 4))
+    assert setup_of().burden(128, duration_ns) == ()
+
+
+def test_parameters_of_groups_hosts_and_burden() -> None:
+    declared = (*setup_parameters("RFC 3918 3", 8), verify_parameter(), *burden_parameters("RFC 3918 3"))
+    assert {one.name: (one.default, one.minimum, one.maximum) for one in declared} == {
+        "protocol": ("igmpv3", None, None),
+        "source_port": (1, 1, 8191),
+        "groups": (8, 1, 4096),
+        "first_group": ("", None, None),
+        "only_sender": ("", None, None),
+        "joins_per_s": (1000, 1, 1_000_000),
+        "robustness": (2, 1, 7),
+        "querier_port": (0, 0, 512),
+        "query_interval_s": (125, 1, 31_744),
+        "join_wait_ms": (2000, 0, 600_000),
+        "leave_wait_ms": (2000, 0, 600_000),
+        "joins_verify": (True, None, None),
+        "burden_ports": (2, 2, 511),
+        "burden_load_pct": (50, Fraction(1, 10_000), 100),
+    }
 
 
 def test_ports_of_n_to_n_send_together_for_half_of_a_trial_at_least() -> None:
