@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,13 @@ from support.networks import parsed, switch
 from support.runs import run_units
 
 from p4mesh.errors import ParameterError
+from p4mesh.measurement.counts import PortCounts, QueueTrend, Transient, Trend
 from p4mesh.methods.base import Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Case
 from p4mesh.methods.extensions.clocks import clock_note
 from p4mesh.methods.extensions.load_axis import PORT_RATE_CAP, LoadAxis, on_line, require_room, scale_of
-from p4mesh.methods.extensions.mixes import Mixes
+from p4mesh.methods.extensions.mixes import Mixed, Mixes
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results import fields
@@ -40,6 +42,7 @@ from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.imix import MixedSize
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.verdict import Verdict
 
@@ -295,6 +298,76 @@ def test_histograms_of_flows_of_a_mix_are_one_for_each_size_by_hand(
         assert len(sent.histogram_flows) == (3 * len(flows) if room == histograms else 0)
 
 
+KNOWN = Transient(70, over=True, frames=0, hidden_frames=4, uneven_frames=3)
+
+
+@pytest.mark.parametrize(
+    ("held", "lost", "transient", "expected"),
+    [
+        (0, 60, None, None),
+        (0, 60, KNOWN, KNOWN),
+        (8, 60, replace(KNOWN, frames=1), replace(KNOWN, frames=1)),
+        (2, 60, None, Transient(0, over=True, frames=0, hidden_frames=10, uneven_frames=10)),
+        (2, 60, KNOWN, replace(KNOWN, hidden_frames=14, uneven_frames=13)),
+        (8, 60, None, Transient(0, over=True, frames=0, hidden_frames=32, uneven_frames=32)),
+    ],
+)
+def test_a_frame_that_a_queue_held_may_cost_so_many_of_the_shortest_by_hand(
+    held: int, lost: int, transient: Transient | None, expected: Transient | None
+) -> None:
+    """Of 353.83 bytes in the mean: 4.53 frames of 64 more, but no more than came; unless a transient had more of all.
+
+    Of 100 frames, 60 are lost.
+    """
+    stream = Stream("s", MixedSize("imix"), Fraction(1000), 100, Rotate(), (1,), (2,))  # type: ignore[arg-type]
+    spec = TrialSpec("t", (stream,), 10**8)
+    found: list[TrialResult] = []
+
+    class Holding(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            ports = (PortCounts(2, rx_frames=100 - lost, late_frames=held),)
+            return replace(super().measure(spec, note), lost_frames=lost, ports=ports, transient=transient)
+
+    def one_trial(session: Session) -> Record:
+        found.append(session.measure(spec, TrialNote(Fraction(1), 0)))
+        return Record()
+
+    test = find_test("rfc2544.frame_loss")
+    case = Case(test, make_bed(2), resolve(test.name, test.parameters, ()))
+    Mixes().run_unit(one_trial, Unit(MixedSize("imix"), ""), case, Holding(lossless))
+    assert found[0].transient == expected
+
+
+def test_late_and_early_frames_of_each_size_are_in_its_loss_by_hand() -> None:
+    """Each flow has a tenth of its frames early, and came in twice its time: it has its share of the late ones, too.
+
+    Of 700, 400 and 100 frames, 5 % are late. The queue may have cost any number of the few of a size.
+    """
+    stream = Stream("s", MixedSize("imix"), Fraction(1000), 1200, Rotate(), (1,), (2,))  # type: ignore[arg-type]
+    spec = TrialSpec("t", (stream,), 12 * 10**8)
+
+    class Slow(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            found = super().measure(spec, note)
+            sent_ns = {one.name: 10**9 * (one.frame_count - 1) / one.rate_fps for one in spec.streams}
+            flows = tuple(replace(flow, last_rx_ns=int(2 * sent_ns[flow.stream])) for flow in found.flows)
+            ports = (PortCounts(2, rx_frames=1200, late_frames=60, early_frames=120),)
+            return replace(found, flows=flows, ports=ports, queues=QueueTrend(Trend.FILLING))
+
+    def one_trial(session: Session) -> Record:
+        session.measure(spec, TrialNote(Fraction(1), 0))
+        return Record()
+
+    test = find_test("rfc2544.frame_loss")
+    case = Case(test, make_bed(2), resolve(test.name, test.parameters, ()))
+    found = Mixes().run_unit(one_trial, Unit(MixedSize("imix"), ""), case, Slow(lossless))
+    assert isinstance(found, Mixed)
+    assert [(one.tx_frames, one.loss_pct) for one in found.sizes] == [(700, 15), (400, 15), (100, 15)]
+    # 60 frames held are 272 short ones that may be lost: 38.8, 68 and more than 85 % of a size, beside chance.
+    errors = [one.loss_error_pct for one in found.sizes]
+    assert 38 < errors[0] < 45 and 68 < errors[1] < 75 and errors[2] == 85
+
+
 def test_sizes_of_a_mix_have_latencies_in_trials_for_them_alone_by_hand() -> None:
     """Flows take 2 to 2.5 us, 2.2 in the mean; the trials of the search for the throughput are not for latency."""
     settings = ("scaled_frames=1200", "search_max_pct=10", "search_initial_pct=10", "latency_definition=FIFO")
@@ -306,12 +379,18 @@ def test_sizes_of_a_mix_have_latencies_in_trials_for_them_alone_by_hand() -> Non
 
 
 def test_a_size_that_a_short_trial_does_not_send_has_lost_nothing_by_hand() -> None:
-    """Of ten frames of simple IMIX, seven have 64 bytes and three 570."""
-    test, settings = find_test("rfc2544.frame_loss"), ("scaled_frames=10", "sustained=false", "bidirectional=false")
-    _, outcome = run_units(test, make_bed(2), FlowMeasurer(lossless), (MixedSize("imix"),), *settings)  # type: ignore[arg-type]
-    (sizes,) = (table for table in outcome.tables if table.name == "sizes")
-    found = [(row["frame_size_bytes"], row["tx_frames"], row["loss_pct"]) for row in sizes.rows]
-    assert found[:3] == [(64, 7, 0), (570, 3, 0), (1518, 0, 0)]
+    """Of ten frames of simple IMIX, seven have 64 bytes and three 570; of twelve, one has 1,518 and is lost alone."""
+    test, settings = find_test("rfc2544.frame_loss"), ("sustained=false", "bidirectional=false")
+    measurer = FlowMeasurer(lambda _, sent: {key: count * (count > 1) for key, count in sent.items()})
+    for frames, expected in (
+        (10, [(64, 7, 0), (570, 3, 0), (1518, 0, 0)]),
+        (12, [(64, 7, 0), (570, 4, 0), (1518, 1, 100)]),
+    ):
+        asked = (*settings, f"scaled_frames={frames}")
+        _, outcome = run_units(test, make_bed(2), measurer, (MixedSize("imix"),), *asked)  # type: ignore[arg-type]
+        (sizes,) = (table for table in outcome.tables if table.name == "sizes")
+        found = [(row["frame_size_bytes"], row["tx_frames"], row["loss_pct"]) for row in sizes.rows]
+        assert found[:3] == expected
 
 
 def test_latency_of_a_mix_needs_what_is_added_to_be_the_same_for_all_sizes_by_hand() -> None:
