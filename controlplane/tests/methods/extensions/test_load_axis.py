@@ -391,6 +391,17 @@ def test_a_size_that_a_short_trial_does_not_send_has_lost_nothing_by_hand() -> N
         (sizes,) = (table for table in outcome.tables if table.name == "sizes")
         found = [(row["frame_size_bytes"], row["tx_frames"], row["loss_pct"]) for row in sizes.rows]
         assert found[:3] == expected
+        assert [row["loss_error_pct"] for row in sizes.rows[:3] if not row["tx_frames"]] == [0] * (frames < 12)
+
+
+def test_each_size_of_a_mix_may_fill_a_bucket_of_each_port_by_hand() -> None:
+    """A bucket of 1,000 frames of each of two ports hides the loss of as many of 70,000, 40,000 and 10,000."""
+    settings = ("scaled_frames=120000", "sustained=false", "step_pct=10")
+    test = find_test("rfc2544.frame_loss")
+    _, outcome = run_units(test, make_bed(2), FlowMeasurer(lossless), (MixedSize("imix"),), *settings)  # type: ignore[arg-type]
+    (sizes,) = (table for table in outcome.tables if table.name == "sizes")
+    found = [row["bucket_loss_pct"] for row in sizes.rows[:3]]
+    assert found == pytest.approx([100 / 70, 2.5, 10], rel=1e-3)
 
 
 def test_latency_of_a_mix_needs_what_is_added_to_be_the_same_for_all_sizes_by_hand() -> None:
