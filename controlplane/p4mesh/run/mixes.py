@@ -28,7 +28,7 @@ def _check(method: Method, bed: Bed, parameters: ParameterSet, mix: MixedSize, c
     if reason := method.refuses_mix(parameters):
         others = [test.name for tests in suites().values() for test in tests if _takes_mixes(test)]
         raise ParameterError(f"{where}: {reason}", hint=f"by default, mixes are for {', '.join(others)}")
-    if (burst := parameters.values.get("burst_frames", 1)) != 1:
+    if (burst := parameters.values["burst_frames"]) != 1:
         raise ParameterError(f"{where}: burst_frames={burst} of several sizes", hint="leave burst_frames out")
     if full := parameters.values.get(FULL_LOAD.name):
         raise ParameterError(f"{where}: {FULL_LOAD.name}={full} is for one size", hint="give loads in % of line rate")

@@ -15,10 +15,11 @@ from p4mesh.cli.main import main
 from p4mesh.errors import UsageError
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
-from p4mesh.methods.results.outcome import Cell, Outcome, Table
+from p4mesh.methods.results.outcome import Cell, Figure, Outcome, Series, Table
 from p4mesh.methods.rfc2889.broadcast_latency import SUMMARY_COLUMNS
 from p4mesh.report.compare.differences import Difference, Measured, Sign, configuration_differences, differences, welch
 from p4mesh.report.compare.document import _badge, _grids, comparison
+from p4mesh.report.document import Chart, Grid, Paragraph
 from p4mesh.report.errors_of_numbers import Bounds, NumberErrors
 from p4mesh.report.html import page
 from p4mesh.run import RunOptions, run
@@ -417,6 +418,61 @@ def test_keys_of_topologies_that_differ_are_named_where_they_are_few() -> None:
         many = "links: [{from: a, latency_ns: 5}, " + "{from: a}, " * (links - 1) + "]"
         found = configuration_differences([on(one), on(many)])
         assert [name for name, _ in found[:1]] == ["topology file"] and len(found) == max(1, shown)
+
+
+def test_a_comparison_opens_with_the_headline_and_draws_the_lines_of_all_runs() -> None:
+    """Of two numbers, one is the headline; theory is drawn once, and a figure that the first run lacks never."""
+    columns = (SIZE, RUN, DELAY, replace(DELAY, key="max_us", title="Max"))
+
+    def having(name: str, avg_us: float, *figures: Figure, setting: str = "simulated") -> Measured:
+        row: dict[str, Cell] = {"frame_size_bytes": 64, "iteration": "1", "avg_us": avg_us, "max_us": 9.0}
+        table = Table("delays", "Delays", columns, (row,), keys=("frame_size_bytes", "iteration"), headline=("max_us",))
+        one = measured(name, [], setting=setting, notes={"cable": name})
+        return replace(one, outcome=replace(one.outcome, tables=(table,), figures=figures))
+
+    points = ((10.0, 1.0), (90.0, 2.0))
+    rates = Figure("rates", "Rates", "load (%)", "rate (%)", (Series("limit", points, True), Series("64 B", points)))
+    longer = tuple(replace(item, points=((10.0, 3.0), (90.0, 4.0))) for item in rates.series)
+    alone = Figure("alone", "Alone", "load (%)", "rate (%)", (Series("64 B", points),))
+    empty = Figure("empty", "Empty", "load (%)", "rate (%)", (Series("64 B", ()),))
+    runs = [
+        having("a", 1.0, rates, empty),
+        having("b", 3.0, replace(rates, series=longer), alone),
+        having("c", 1.0, setting="live"),
+        having("d", 1.0, setting=""),
+    ]
+    document, found = comparison(runs)
+    assert {item.column.key for item in found} == {"avg_us", "max_us"} and len(found) == 6
+    assert document.badge.text == "0 of 3 numbers differ"
+    assert (document.title, document.subtitle, document.setting) == (
+        "Comparison: T",
+        "RFC: a, b, c, d",
+        "simulated; live",
+    )
+    assert document.facts.pairs == tuple((name, "s, on x") for name in "abcd")
+    configuration, headline, how = document.cover
+    assert isinstance(configuration, Grid) and isinstance(headline, Grid) and isinstance(how, Paragraph)
+    assert [(head.title, head.key) for head in configuration.heads] == [
+        *(("Setting", True), ("a", False), ("b", False), ("c", False), ("d", False)),
+    ]
+    assert [row.cells for row in configuration.rows if "cable" in str(row.cells[0])] == [("note cable", *"abcd")]
+    assert {row.cells[1] for row in headline.rows} == {"Max"} and len(headline.rows) == 3
+    figures, numbers = document.chapters
+    assert (figures.title, numbers.title) == ("Figures", "Every number")
+    (chart,) = figures.blocks
+    assert isinstance(chart, Chart) and [entry.name for entry in chart.legend] == ["limit", "64 B, a", "64 B, b"]
+    (every,) = numbers.blocks
+    assert isinstance(every, Grid) and len(every.rows) == 6
+    without, _ = comparison(runs[2:])
+    assert [chapter.title for chapter in without.chapters] == ["Every number"]
+
+
+@pytest.mark.parametrize(("p_value", "shown"), [(0.00009, "< 0.0001"), (0.0001, "0.0001"), (0.5, "0.5"), (None, "-")])
+def test_probabilities_below_a_ten_thousandth_are_not_told_apart(p_value: float | None, shown: str) -> None:
+    table, column = Table("t", "T", (), ()), replace(DELAY, digits=None)
+    one = Difference(table, (), column, "b", 1.0, 2.0, None, None, p_value, 0.0, Sign.MORE)
+    cells = _grids([one])[0].rows[0].cells
+    assert (cells[10], cells[3]) == (shown, "1.0000")
 
 
 def test_three_runs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -341,17 +341,17 @@ def test_a_frame_that_a_queue_held_may_cost_so_many_of_the_shortest_by_hand(
 def test_late_and_early_frames_of_each_size_are_in_its_loss_by_hand() -> None:
     """Each flow has a tenth of its frames early, and came in twice its time: it has its share of the late ones, too.
 
-    Of 700, 400 and 100 frames, 5 % are late. The queue may have cost any number of the few of a size.
+    Of 70,000, 40,000 and 10,000 frames, 5 % are late. The queue may have cost any number of the few of a size.
     """
-    stream = Stream("s", MixedSize("imix"), Fraction(1000), 1200, Rotate(), (1,), (2,))  # type: ignore[arg-type]
-    spec = TrialSpec("t", (stream,), 12 * 10**8)
+    stream = Stream("s", MixedSize("imix"), Fraction(1000), 120_000, Rotate(), (1,), (2,))  # type: ignore[arg-type]
+    spec = TrialSpec("t", (stream,), 12 * 10**10)
 
     class Slow(FlowMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
             found = super().measure(spec, note)
             sent_ns = {one.name: 10**9 * (one.frame_count - 1) / one.rate_fps for one in spec.streams}
             flows = tuple(replace(flow, last_rx_ns=int(2 * sent_ns[flow.stream])) for flow in found.flows)
-            ports = (PortCounts(2, rx_frames=1200, late_frames=60, early_frames=120),)
+            ports = (PortCounts(2, rx_frames=120_000, late_frames=6000, early_frames=12_000),)
             return replace(found, flows=flows, ports=ports, queues=QueueTrend(Trend.FILLING))
 
     def one_trial(session: Session) -> Record:
@@ -362,10 +362,11 @@ def test_late_and_early_frames_of_each_size_are_in_its_loss_by_hand() -> None:
     case = Case(test, make_bed(2), resolve(test.name, test.parameters, ()))
     found = Mixes().run_unit(one_trial, Unit(MixedSize("imix"), ""), case, Slow(lossless))
     assert isinstance(found, Mixed)
-    assert [(one.tx_frames, one.loss_pct) for one in found.sizes] == [(700, 15), (400, 15), (100, 15)]
-    # 60 frames held are 272 short ones that may be lost: 38.8, 68 and more than 85 % of a size, beside chance.
+    assert [(one.tx_frames, one.loss_pct) for one in found.sizes] == [(70_000, 15), (40_000, 15), (10_000, 15)]
+    # 6000 frames held are 27,172 short ones that may be lost: 38.8, 67.9 and more than 85 % of a size, beside chance.
     errors = [one.loss_error_pct for one in found.sizes]
-    assert 38 < errors[0] < 45 and 68 < errors[1] < 75 and errors[2] == 85
+    assert 38.8 < errors[0] < 40 and 67.9 < errors[1] < 69 and errors[2] == 85
+    assert [one.bucket_loss_pct for one in found.sizes] == [15 + error for error in errors]
 
 
 def test_sizes_of_a_mix_have_latencies_in_trials_for_them_alone_by_hand() -> None:
@@ -379,12 +380,14 @@ def test_sizes_of_a_mix_have_latencies_in_trials_for_them_alone_by_hand() -> Non
 
 
 def test_a_size_that_a_short_trial_does_not_send_has_lost_nothing_by_hand() -> None:
-    """Of ten frames of simple IMIX, seven have 64 bytes and three 570; of twelve, one has 1,518 and is lost alone."""
+    """Of ten frames of simple IMIX, seven have 64 bytes and three 570; of 12, one has 1,518 and is lost."""
     test, settings = find_test("rfc2544.frame_loss"), ("sustained=false", "bidirectional=false")
-    measurer = FlowMeasurer(lambda _, sent: {key: count * (count > 1) for key, count in sent.items()})
+    left = {1: 0, 10: 1}
+    measurer = FlowMeasurer(lambda _, sent: {key: left.get(count, count) for key, count in sent.items()})
     for frames, expected in (
         (10, [(64, 7, 0), (570, 3, 0), (1518, 0, 0)]),
         (12, [(64, 7, 0), (570, 4, 0), (1518, 1, 100)]),
+        (120, [(64, 70, 0), (570, 40, 0), (1518, 10, 90)]),
     ):
         asked = (*settings, f"scaled_frames={frames}")
         _, outcome = run_units(test, make_bed(2), measurer, (MixedSize("imix"),), *asked)  # type: ignore[arg-type]
@@ -392,6 +395,7 @@ def test_a_size_that_a_short_trial_does_not_send_has_lost_nothing_by_hand() -> N
         found = [(row["frame_size_bytes"], row["tx_frames"], row["loss_pct"]) for row in sizes.rows]
         assert found[:3] == expected
         assert [row["loss_error_pct"] for row in sizes.rows[:3] if not row["tx_frames"]] == [0] * (frames < 12)
+        assert {row["bucket_loss_pct"] for row in sizes.rows[:3]} == {100}
 
 
 def test_each_size_of_a_mix_may_fill_a_bucket_of_each_port_by_hand() -> None:
