@@ -91,7 +91,7 @@ def _name_of(group: list[Series]) -> str:
     if any("," in name for name in names):
         return "; ".join(names)
     unit = names[0].rpartition(" ")[2]
-    if len(names) > 1 and unit and all(name.endswith(f" {unit}") for name in names):
+    if all(name.endswith(f" {unit}") for name in names):
         return f"{', '.join(name.removesuffix(f' {unit}') for name in names)} {unit}"
     return ", ".join(names)
 
@@ -158,9 +158,10 @@ def axis_of(field: str, title: str, values: list[float], end: float | None) -> d
 
 def by_series(legend: tuple[LegendEntry, ...], values: list[Any], *, shown: bool = False) -> dict[str, Any]:
     """A channel by the names of the series, whose values stand in the order of the legend."""
-    if len(values) == 1 and isinstance(values[0], float | int):
-        # A scale of one size has none in Vega: it draws neither mark nor width.
-        return {"value": values[0]}
+    match values:
+        case [float() | int() as only]:
+            # A scale of one size has none in Vega: it draws neither mark nor width.
+            return {"value": only}
     found: dict[str, Any] = {
         "field": "series",
         "type": "nominal",
@@ -173,7 +174,7 @@ def by_series(legend: tuple[LegendEntry, ...], values: list[Any], *, shown: bool
 
 def _lines(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
     values = [y for item in series for _, y in item.points]
-    widths = [round(_THIN + _WIDER_BY * (len(legend) - 1 - index), 2) for index in range(len(legend))]
+    widths = [_THIN + _WIDER_BY * (len(legend) - 1 - index) for index in range(len(legend))]
     return {
         "transform": [{"filter": "datum.drawn"}],
         "mark": {"type": "line", "strokeCap": "butt"},

@@ -36,7 +36,10 @@ def test_lines_that_coincide_are_one_with_the_names_of_all() -> None:
     chart = line_chart(Figure("f", "F", "x", "y", series))
     assert chart is not None and chart.numbers is not None
     assert [entry.name for entry in chart.legend] == ["64 B", "512, 1518 B"]
-    assert [head.title for head in chart.numbers.heads] == ["x", "64 B", "512 B", "1518 B"]
+    assert [head.title for head in chart.numbers.heads] == ["x", "64 B", "512 B", "1518 B"] and chart.numbers.folded
+    assert {(point["series"], point["at"], point["drawn"]) for point in chart.spec["data"]["values"]} == {
+        *(("64 B", 0, True), ("512, 1518 B", 1, True), ("512, 1518 B", 2, False)),
+    }, "each has its numbers, and one of a line is drawn"
     assert {item["title"] for item in chart.spec["layer"][2]["encoding"]["tooltip"]} >= {"512 B", "1518 B"}
     several = (Series("64 B, repeat 1, MIMO", rising), Series("64 B, repeat 2, MIMO", alike))
     chart = line_chart(Figure("f", "F", "x", "y", several))
@@ -112,7 +115,7 @@ def lines(figure: Figure) -> list[str]:
     [
         # Half a percent of the axis: of the largest value, of the given end, or of ln(10 / 1.2).
         ("rate (%)", None, (99.5, 100.0), True),
-        ("rate (%)", None, (99.4, 100.0), False),
+        ("rate (%)", None, (99.496, 100.0), False),
         ("rate (%)", 1000.0, (95.0, 100.0), True),
         ("rate (%)", 1000.0, (94.9, 100.0), False),
         ("latency (us)", None, (9.9, 10.0), True),
@@ -146,6 +149,9 @@ def test_theory_is_among_the_lines_that_are_drawn() -> None:
     series = tuple(Series(str(number), ((1.0, 0.0), (2.0, float(number))), number % 50 == 0) for number in range(101))
     names = lines(Figure("f", "F", "x", "y", series))
     assert len(names) == 12 and {"0", "50", "100", "1", "99"} <= set(names)
+    # More of theory than can be drawn with others: two of these are.
+    many = tuple(replace(item, theoretical=place < 90) for place, item in enumerate(series))
+    assert lines(Figure("f", "F", "x", "y", many))[90:] == ["90", "100"]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +168,7 @@ def test_theory_is_among_the_lines_that_are_drawn() -> None:
         ("delay (us)", [1.2, 10.0], None, {"type": "log", "domain": [1, 12]}, ",.5~r"),
         ("delay (us)", [12.0, 10_000.0], None, {"type": "log", "domain": [10, 12_000]}, "~s"),
         ("delay (us)", [12.0, 9999.0], None, {"type": "log", "domain": [10, 11_998.8]}, ",.5~r"),
+        ("delay (us)", [0.12, 1.0], None, {"type": "log", "domain": [0.1, 1.2]}, ",.5~r"),
         ("frames", [1.2, 10.0], None, {"domain": [0, 10], "nice": True}, ",.5~r"),
     ],
 )
@@ -174,6 +181,7 @@ def test_axes_show_all_values(
         {key: pytest.approx(value) if key == "domain" else value for key, value in scale.items()},
         text,
     )
+    assert axis["axis"].get("tickCount", 8) == 8
     assert "type" not in axis_of("x", title, values, end)["scale"], "loads and sizes are never logarithmic"
 
 
@@ -230,6 +238,11 @@ def test_a_legend_of_long_names_has_fewer_columns(letters: int, columns: int) ->
     assert (line["strokeWidth"], mark["size"]) == ({"value": 1.6}, {"value": 36})
     assert chart.spec["layer"][2]["params"][0]["select"]["nearest"], "pointing beside a line tells its values"
     assert [(head.number, head.key) for head in chart.numbers.heads] == [(True, True), (True, False)]
-    assert pointer["opacity"]["value"] == 0
+    assert pointer["opacity"] == {"condition": {"param": "pointed", "empty": False, "value": 0.9}, "value": 0}
+    assert [layer["mark"] for layer in chart.spec["layer"]] == [
+        {"type": "line", "strokeCap": "butt"},
+        {"type": "point", "filled": False, "strokeWidth": 1.4, "opacity": 1},
+        {"type": "rule", "strokeWidth": 1.2, "color": "#8a8f98"},
+    ]
     two = line_chart(Figure("f", "F", "x", "y", (Series("a", ((1.0, 1.0),)), Series("b", ((1.0, 2.0),)))))
     assert two is not None and two.spec["layer"][0]["encoding"]["strokeWidth"]["scale"]["range"] == [2.1, 1.6]

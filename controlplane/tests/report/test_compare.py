@@ -150,7 +150,7 @@ def test_a_row_of_a_comparison_has_signs_and_four_decimals_or_more() -> None:
                                   "-3.2500", "-1.0000", "< 0.0001", "-", "better")  # fmt: skip
     assert grid.rows[1].cells[5:] == ("10.1235", "+0.1235", "+1.23", "-", "-", "-", "0.0625", "+", "worse")
     assert grid.rows[2].cells[5:] == ("0.0000", "0.0000", "-", "-", "-", "-", "-", "=", "-")
-    assert [head.title for head in grid.heads[:3]] == ["Frame size", "Iteration", "Number"] and not grid.folded
+    assert [head.title for head in grid.heads if head.key] == ["Frame size", "Iteration", "Number"] and not grid.folded
     numbers = ["First run", "This run", "Difference", "Change", "Error", "95 % from", "to", "p"]
     assert [head.title for head in grid.heads if head.number] == numbers
     assert [_grids([one] * count)[0].folded for count in (20, 21)] == [False, True]
@@ -420,6 +420,11 @@ def test_keys_of_topologies_that_differ_are_named_where_they_are_few() -> None:
         assert [name for name, _ in found[:1]] == ["topology file"] and len(found) == max(1, shown)
 
 
+def sized_table(sizes: int) -> Table:
+    rows: list[dict[str, Cell]] = [{"frame_size_bytes": 64 + place, "avg_us": 1.0} for place in range(sizes)]
+    return Table("sized", "Sized", (SIZE, DELAY), tuple(rows), headline=("avg_us",))
+
+
 def test_a_comparison_opens_with_the_headline_and_draws_the_lines_of_all_runs() -> None:
     """Of two numbers, one is the headline; theory is drawn once, and a figure that the first run lacks never."""
     columns = (SIZE, RUN, DELAY, replace(DELAY, key="max_us", title="Max"))
@@ -427,7 +432,7 @@ def test_a_comparison_opens_with_the_headline_and_draws_the_lines_of_all_runs() 
     def having(name: str, avg_us: float, *figures: Figure, setting: str = "simulated") -> Measured:
         row: dict[str, Cell] = {"frame_size_bytes": 64, "iteration": "1", "avg_us": avg_us, "max_us": 9.0}
         table = Table("delays", "Delays", columns, (row,), keys=("frame_size_bytes", "iteration"), headline=("max_us",))
-        one = measured(name, [], setting=setting, notes={"cable": name})
+        one = measured(name, [], setting=setting, notes={"cable": name}, title=f"Title of {name}")
         return replace(one, outcome=replace(one.outcome, tables=(table,), figures=figures))
 
     points = ((10.0, 1.0), (90.0, 2.0))
@@ -445,7 +450,7 @@ def test_a_comparison_opens_with_the_headline_and_draws_the_lines_of_all_runs() 
     assert {item.column.key for item in found} == {"avg_us", "max_us"} and len(found) == 6
     assert document.badge.text == "0 of 3 numbers differ"
     assert (document.title, document.subtitle, document.setting) == (
-        "Comparison: T",
+        "Comparison: Title of a",
         "RFC: a, b, c, d",
         "simulated; live",
     )
@@ -465,6 +470,17 @@ def test_a_comparison_opens_with_the_headline_and_draws_the_lines_of_all_runs() 
     assert isinstance(every, Grid) and len(every.rows) == 6
     without, _ = comparison(runs[2:])
     assert [chapter.title for chapter in without.chapters] == ["Every number"]
+
+
+def test_the_numbers_of_the_headline_are_never_folded() -> None:
+    document, _ = comparison([measured(name, [1.0] * 2, more=(sized_table(21),)) for name in "ab"])
+    _, *headline, _ = document.cover
+    (numbers,) = document.chapters
+    tables = [
+        [(block.title, block.folded) for block in part if isinstance(block, Grid)]
+        for part in (headline, numbers.blocks)
+    ]
+    assert tables == [[("Sized", False)], [("Latency", False), ("Sized", True)]]
 
 
 @pytest.mark.parametrize(("p_value", "shown"), [(0.00009, "< 0.0001"), (0.0001, "0.0001"), (0.5, "0.5"), (None, "-")])

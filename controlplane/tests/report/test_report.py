@@ -606,6 +606,7 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
     def ran(name: str, label: str, *more: Table) -> SuiteTest:
         topology = {**stored.config["topology"], "name": f"bed of {name}"}
         config = {**stored.config, "test": name, "label": label, "title": name.upper(), "topology": topology}
+        config["setting"] = f"setting of {name}"
         said = ("both", f"only {name}")
         found = Outcome(Verdict.MEASURED, "x", (table, *more), (), findings=said, deviations=said)
         return SuiteTest(replace(stored, config=config, trials=stored.trials[:3]), found, f"{name}/report.html")
@@ -616,10 +617,8 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
         "s", rows, (ran("a", "a", single), ran("b", "second", single, replace(single, name="again")))
     )
     measured = Badge("measured", Tone.NEUTRAL)
-    assert (document.title, document.subtitle, document.badge) == (
-        "Suite s",
-        "bed of a",
-        replace(measured, text="2 measured"),
+    assert (document.title, document.subtitle, document.badge, document.setting) == (
+        *("Suite s", "bed of a", replace(measured, text="2 measured"), "setting of a"),
     )
     assert document.statement == "3 tests: 2 measured, 1 not run."
     assert (dict(document.facts.pairs)["Topology"], dict(document.facts.pairs)["Trials"]) == ("bed of a", "6")
