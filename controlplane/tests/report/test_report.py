@@ -606,7 +606,7 @@ def test_a_suite_says_what_its_tests_share_once_and_names_the_test_of_the_rest(f
     def ran(name: str, label: str, *more: Table) -> SuiteTest:
         topology = {**stored.config["topology"], "name": f"bed of {name}"}
         config = {**stored.config, "test": name, "label": label, "title": name.upper(), "topology": topology}
-        config["setting"] = f"setting of {name}"
+        config |= {"setting": f"setting of {name}", "notes": {}}
         said = ("both", f"only {name}")
         found = Outcome(Verdict.MEASURED, "x", (table, *more), (), findings=said, deviations=said)
         return SuiteTest(replace(stored, config=config, trials=stored.trials[:3]), found, f"{name}/report.html")
