@@ -247,11 +247,8 @@ class CellReader:
                     continue
                 self._last_record_ticks = int(times[places[-1]])
                 places = places[missing[numbers[places]]]
-                in_order = bool((np.diff(numbers[places]) > 0).all())
-                if not in_order:
-                    places = places[np.unique(numbers[places], return_index=True)[1]]
-                if not in_order or len(places) < len(packets):
-                    packets, numbers = packets.some(places), numbers[places]
+                places = places[np.unique(numbers[places], return_index=True)[1]]
+                packets, numbers = packets.some(places), numbers[places]
                 found.append(_Arrived(numbers, packets))
                 missing[numbers] = False
                 count -= len(numbers)
@@ -269,7 +266,7 @@ class CellReader:
 
 def _marked(cells: Sequence[range]) -> Array:
     """Truth value for each cell up to the last of ``cells``: whether it is among them."""
-    found = np.zeros(max((part.stop for part in cells), default=0), dtype=bool)
+    found = np.zeros(max(part.stop for part in cells), dtype=bool)
     for part in cells:
         found[part.start : part.stop] = True
     return found

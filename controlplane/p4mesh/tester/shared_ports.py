@@ -57,8 +57,8 @@ def shared_ports(streams: Sequence[Stream], room: CounterRoom) -> SharedPorts:
     # Cells of flows are told from counters by the address of the group.
     if len(positions) > 1 or changes_of_destination(many[0]):
         return SharedPorts(ports, 0, counts=True, numbers=numbers)
-    most = min(numbers, (room.flows - max(others, 0)) // len(ports))
-    return SharedPorts(ports, _measured(many[0], most), counts=True, numbers=numbers)
+    measured = _measured(many[0], (room.flows - others) // len(ports))
+    return SharedPorts(ports, measured, counts=True, numbers=numbers)
 
 
 def shared_macs(streams: Sequence[Stream], shared: SharedPorts) -> Iterator[tuple[set[int], bool]]:
@@ -91,15 +91,10 @@ def _measured(stream: Stream, most: int) -> int:
     """
     macs = [int.from_bytes(station.mac, "big") for station in destinations_of(stream)]
     # Groups follow each other: few blocks begin where the address of the first counted one ends with many zeros.
-    candidates = [most] if most >= len(macs) else range(most, most // 2, -1)
-    apart = (count for count in candidates if count == len(macs) or not _shares_address(macs, count))
-    return max(apart, key=lambda count: _trailing_zeros(macs[count]) if count < len(macs) else 0, default=0)
+    apart = (count for count in range(most, most // 2, -1) if not _shares_address(macs, count))
+    return max(apart, key=lambda count: macs[count] & -macs[count], default=0)
 
 
 def _shares_address(macs: Sequence[int], count: int) -> bool:
     """Whether a group from ``count`` on has the address of one before it; only groups 2^23 apart do (RFC 1112 6.4)."""
     return len(macs) != len(set(macs)) and not set(macs[:count]).isdisjoint(macs[count:])
-
-
-def _trailing_zeros(number: int) -> int:
-    return (number & -number).bit_length() if number else 48

@@ -10,7 +10,7 @@ import pytest
 
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import PacketColumns, PacketIn, columns_of
-from p4mesh.tester.cell_reader import CellReader, RecordFormat
+from p4mesh.tester.cell_reader import CellReader, RecordFormat, _are_later, message_format, v1model_format
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.records import READ_TICKS
 from p4mesh.tester.switch_client import SwitchClient
@@ -90,7 +90,7 @@ def test_the_first_of_equal_records_counts_and_those_of_an_earlier_reading_do_no
     loop = Loop(lambda cells: [record(cell, next(ticks)) for cell in cells for _ in range(2)])
     found = reader(loop)
     assert read(found, range(2)) == [(0, 10), (1, 30)]
-    loop.queue = [record(0, 5), record(0, 30), record(9, 45)]
+    loop.queue = [record(0, 5), record(0, 30), record(9, 45), record(2, 46)]
     assert read(found, range(2)) == [(0, 50), (1, 70)]
 
 
@@ -154,7 +154,7 @@ def test_the_wait_is_never_shorter_than_the_driver_may_take() -> None:
 
 
 def test_a_record_that_comes_after_the_last_attempt_is_late_and_not_lost() -> None:
-    now_s = [0.0]
+    now_s = [100.0]
     loop = Loop(lambda cells: [])
     found = reader(loop, window=4, clock_s=lambda: now_s[0])
     take, looks = loop.take_packet_columns, iter(range(100))
@@ -191,6 +191,90 @@ def test_records_that_never_come_are_lost() -> None:
 def test_clearing_is_confirmed_by_the_last_cell() -> None:
     loop = Loop(lambda cells: [record(cells[-1], 1)])
     reader(loop).clear(5, lambda passes: None)
-    loop.answer = lambda cells: [record(cells[0], 1)]
+    loop.answer = lambda cells: [record(cells[-2], 1)]
     with pytest.raises(TargetError, match="a clearing pass over 5 cells did not return"):
         reader(loop).clear(5, lambda passes: None)
+
+
+def test_late_records_are_known_by_the_newest_that_has_come() -> None:
+    """Records of 10, 20 and 30 ticks came at once; the late one of 20 ticks is refused, and so is it beside others."""
+    loop = Loop(lambda cells: [record(cell, 10 + 10 * cell) for cell in cells])
+    found = reader(loop)
+    assert read(found, range(3)) == [(0, 10), (1, 20), (2, 30)]
+    loop.queue, loop.answer = [record(0, 20, padding=1)], lambda cells: [record(cell, 40) for cell in cells]
+    assert read(found, range(2)) == [(0, 40), (1, 40)]
+    loop.answer = lambda cells: [record(cell, 50 + cell) for cell in cells for _ in range(3)]
+    assert read(found, range(2)) == [(0, 50), (1, 51)], "each came three times"
+    assert loop.requests == [range(3), range(2), range(2)], "the late record did not cost an attempt"
+    found.forget()
+    loop.answer = lambda cells: [record(cell, 1) for cell in cells]
+    assert read(found, range(1)) == [(0, 1)], "a program that was loaded anew has a clock of its own"
+
+
+@pytest.mark.parametrize(
+    ("other", "ticks", "later"),
+    [
+        (100, [99, 100, 101, 100 + (1 << 47) - 1, 100 + (1 << 47), 0], [False, False, True, True, False, True]),
+        (
+            (1 << 48) - 1,
+            [(1 << 48) - 2, (1 << 48) - 1, 1, (1 << 47) - 2, (1 << 47) - 1],
+            [False, False, True, True, False],
+        ),
+    ],
+)
+def test_half_of_all_times_are_later(other: int, ticks: list[int], later: list[bool]) -> None:
+    assert _are_later(np.array(ticks), other).tolist() == later
+
+
+def test_waits_have_the_rounds_of_a_frame_and_what_a_clearing_took_is_known_to_readings() -> None:
+    """Three rounds a cell and two more: 17 for clearing 5 cells in 34 s, so a round is 2 s, and 5 rounds take 10 s.
+
+    A window that lost a record took no longer than its last record, which came 20 s after its request: 2.5 s a round.
+    """
+    now_s, waited = [50.0], list[int]()
+
+    def passing(*seconds: float) -> Callable[[int], None]:
+        of_waits = iter(seconds)
+
+        def wait(passes: int) -> None:
+            waited.append(passes)
+            now_s[0] += next(of_waits)
+
+        return wait
+
+    loop = Loop(lambda cells: [record(cells[-1], 1)])
+    loop.timeout_s = 1000.0
+    take = loop.take_packet_columns
+
+    def taking(count: int, timeout_s: float | None = None) -> list[PacketColumns]:
+        now_s[0] += (timeout_s or 0) * (not loop.queue)
+        return take(count, timeout_s)
+
+    loop.take_packet_columns = taking  # type: ignore[method-assign]
+    form = RecordFormat(decode, passes=3, window_cells=2)
+    found = CellReader(cast(SwitchClient, loop), CONTRACT, form, print, lambda: now_s[0])
+    assert found.passes_per_cell == 3
+    found.clear(5, passing(34))
+    assert waited == [17]
+    loop.answer = lambda cells: [record(cells[0], 2)]
+    records = found.read([range(2)], passing(20, 5))
+    assert records["cell"].tolist() == [0, 1]
+    assert waited == [17, 8, 5]
+    assert loop.waits == [10 * 8 * 2.0]
+    loop.answer, loop.waits = (lambda cells: []), []
+    with pytest.raises(TargetError):
+        found.read([range(1)], passing(0, 0, 0))
+    assert loop.waits == [10 * 5 * 2.5, 2 * 10 * 5 * 2.5, 4 * 10 * 5 * 2.5, 1000.0]
+    assert waited == [17, 8, 5, 5, 5, 5]
+
+
+def test_records_of_messages_follow_those_of_flows_in_a_payload() -> None:
+    form, plain = message_format(CONTRACT), v1model_format(CONTRACT)
+    fields = [*CONTRACT.record_fields, *CONTRACT.message_fields]
+    payload = b"".join(number.to_bytes(width, "big") for number, (_, width) in enumerate(fields, 1))
+    payloads = np.frombuffer(2 * payload, dtype=np.uint8).reshape(2, -1)
+    for record_of in form.decode(payloads):
+        assert record_of.tolist() == tuple(range(1, len(fields) + 1))
+    flows = sum(width for _, width in CONTRACT.record_fields)
+    assert plain.decode(payloads[:, :flows])[1].tolist() == tuple(range(1, len(CONTRACT.record_fields) + 1))
+    assert (form.flags, plain.flags) == (CONTRACT["READ_MESSAGES"], 0)

@@ -59,7 +59,8 @@ def plane_of(chip: Chip, ports: dict[int, int]) -> tuple[RegisterDataPlane, Regi
     contract = load_tofino_contract(chip, None)
     registers = Registers(chip)
     plane = RegisterDataPlane(registers, contract, SwitchPorts(ports))  # type: ignore[arg-type]
-    plane._reader = SimpleNamespace(read=lambda *_: np.array([(7,)], dtype=[(READ_TICKS, "u8")]))  # type: ignore[assignment]
+    ticks = np.array([(7,)], dtype=[(READ_TICKS, "u8")])
+    plane._reader = SimpleNamespace(read=lambda wanted, _: {(range(1),): ticks}[tuple(wanted)])  # type: ignore[assignment]
     return plane, registers, contract
 
 
@@ -97,11 +98,36 @@ def test_cells_beyond_the_first_bank_are_those_of_the_second_register() -> None:
     assert found["cell"].tolist() == [5, 32768, 32769]
     assert found["duplicates"].tolist() == [105, 100, 101]
     assert found["departures"].tolist() == [(105 << 32) + 105, 0, 0]
+    assert plane.read_some([range(32769, 32770)], lambda passes: None)["duplicates"].tolist() == [101]
 
 
-def test_sums_of_ipdv_are_signed_and_flows_whose_differences_may_have_wrapped_have_none() -> None:
-    """Goal: samples -3, -4 and 5 ticks, and a flow with a latency of 2^31 ticks, whose IPDV is left out."""
-    samples = [value + (1 << 31) for value in (-3, -4, 5)]
+def test_bytes_are_those_of_the_pipe_that_has_received_frames() -> None:
+    """Goal: one frame of flow 0 in pipe 0, and one of flow 2 in pipe 1; flow 1 has none, and no bytes."""
+    plane, registers, _ = plane_of(TOFINO_1, {1: 8, 2: 132})
+    frames = np.array([[1, 0, 0], [0, 0, 1]], dtype=np.uint64)
+
+    def read_registers(name: str, cells: list[int]) -> dict[str, Any]:
+        fields = [one.name.rpartition(".")[2] for one in registers.bfrt.table(name).data_by_id.values()]
+        return {field: frames * np.uint64(name == "cells.frames_cells" and field != "high") for field in fields}
+
+    registers.read_registers = read_registers  # type: ignore[method-assign]
+    of_pipes = plane._of_pipes([range(3)], lambda passes: None)
+    assert [of_pipes[pipe]["frames"].tolist() for pipe in (0, 1)] == [[1, 0, 0], [0, 0, 1]]
+    assert [of_pipes[pipe]["bytes"].tolist() for pipe in (0, 1)] == [[1000, 0, 0], [0, 0, 1002]]
+
+
+def test_a_switch_without_the_registers_of_a_pipe_is_told_apart() -> None:
+    plane, _, _ = plane_of(TOFINO_2, {1: 8, 2: 2 * 128 + 8})
+    with pytest.raises(TargetError, match="registers of 2 pipes, tester ports are in pipe 2"):
+        plane.read_some([range(3)], lambda passes: None)
+
+
+@pytest.mark.parametrize("values", [(-3, -4, 5), (*(2**30,) * 8, 1), (*(-(2**30),) * 8, -1), (0,)])
+def test_sums_of_ipdv_are_signed_and_flows_whose_differences_may_have_wrapped_have_none(
+    values: tuple[int, ...],
+) -> None:
+    """Goal: the sum of the samples, in ticks, and a flow with a latency of 2^31 ticks, whose IPDV is left out."""
+    samples = [value + (1 << 31) for value in values]
     form = [
         (name, ">u8" if name in {"ipdv_count", "ipdv_sum_high"} else ">u4") for name in ("latency_max", *IPDV_WORDS)
     ]
@@ -110,9 +136,9 @@ def test_sums_of_ipdv_are_signed_and_flows_whose_differences_may_have_wrapped_ha
     records["ipdv_count"] = len(samples)
     records["ipdv_sum_high"], records["ipdv_sum_low"] = sum(samples) >> 32, sum(samples) & 0xFFFFFFFF
     with_signed_ipdv(records)
-    assert records["ipdv_count"].tolist() == [3, 0]
+    assert records["ipdv_count"].tolist() == [len(samples), 0]
     high, low = records["ipdv_sum_high"].astype(np.int64)[0], int(records["ipdv_sum_low"][0])
-    assert (high << 32) + low == sum((-3, -4, 5))
+    assert (high << 32) + low == sum(values)
 
 
 def test_histograms_of_ipdv_are_read_where_no_difference_may_have_wrapped() -> None:
@@ -139,6 +165,7 @@ def test_the_distance_of_frames_is_read_at_the_device_port_in_its_pipe() -> None
     plane._pipes = [0]
     found = plane.read(4, lambda passes: None)
     assert found["spacing_min_inverted"].tolist() == [0, 108, 332, 0]
+    assert plane.read(2, lambda passes: None)["spacing_min_inverted"].tolist() == [0, 108]
 
 
 @pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.program)
@@ -154,25 +181,26 @@ def test_the_committed_tables_are_those_of_p4info(chip: Chip) -> None:
 
 
 def test_messages_are_of_the_pipe_in_which_their_frames_arrive() -> None:
-    """Goal: sources 0 and 2 in pipe 0, source 1 in pipe 1; a source in both pipes is refused."""
+    """Goal: sources 0 and 2 in pipe 0, source 1 in pipe 1, source 3 in none; a source in both pipes is refused."""
     plane, registers, contract = plane_of(TOFINO_2_IPDV, {1: 8, 2: 132})
-    values = np.array([[3, 0, 5], [0, 4, 0]], dtype=np.uint64)
+    values = np.array([[3, 0, 1, 0], [0, 4, 0, 0]], dtype=np.uint64)
 
     def read_registers(name: str, cells: list[int]) -> dict[str, Any]:
         table = registers.bfrt.table(name)
-        assert table.name in registers.synchronised and cells == [0, 1, 2]
+        assert table.name in registers.synchronised and cells == [0, 1, 2, 3]
         fields = [one.name.rpartition(".")[2] for one in table.data_by_id.values()]
         # Of the pair with smallest and largest, the smallest is the complement in the high word.
         return {field: values + np.uint64(10 * (field == "high")) for field in fields}
 
     registers.read_registers = read_registers  # type: ignore[method-assign]
-    found = plane.read_messages(3, lambda passes: None)
+    found = plane.read_messages(4, lambda passes: None)
     assert set(found.dtype.names or ()) == {name for name, _ in load_contract().message_fields}
-    assert found["newest"].tolist() == found["complete"].tolist() == found["damaged"].tolist() == [3, 4, 5]
-    assert found["filo_sum"].tolist() == [(13 << 32) + 3, (14 << 32) + 4, (15 << 32) + 5]
-    smallest = [(1 << 64) - 1 - int(inverted) for inverted in found["lilo_min_inverted"]]
-    assert smallest == [(1 << 32) - 1 - inverted for inverted in (13, 14, 15)]
+    assert found["newest"].tolist() == found["complete"].tolist() == found["damaged"].tolist() == [3, 4, 1, 0]
+    assert found["filo_sum"].tolist() == [(13 << 32) + 3, (14 << 32) + 4, (11 << 32) + 1, 10 << 32]
+    *inverted, of_none = found["lilo_min_inverted"].tolist()
+    assert [(1 << 64) - 1 - smallest for smallest in inverted] == [(1 << 32) - 1 - word for word in (13, 14, 11)]
+    assert of_none == 10, "no complement of 64 bits"
     assert contract["MESSAGE_SOURCES"] == registers.bfrt.table("messages.newest_cells").size
-    values[1, 2] = 1
-    with pytest.raises(TargetError, match="source 2 of messages has counts in two pipes"):
-        plane.read_messages(3, lambda passes: None)
+    values[1, [0, 2]] = 1
+    with pytest.raises(TargetError, match="source 0 of messages has counts in two pipes"):
+        plane.read_messages(4, lambda passes: None)

@@ -16,10 +16,11 @@ from support.networks import parsed, switch
 from p4mesh.errors import ParameterError
 from p4mesh.store.codec import decode, encode
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
-from p4mesh.traffic.patterns import GroupRange, Multicast
+from p4mesh.traffic.patterns import GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.parts import memberships
 from p4mesh.trial.parts.memberships import Joining
 from p4mesh.trial.results import not_measured
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -156,3 +157,86 @@ def test_flows_that_were_sent_to_members_and_never_came_are_silent() -> None:
     part: Any = None
     result = not_measured(TrialSpec("s", (), 1), Verdict.MEASURED, "")
     assert Joining.add(part, result, part, flows).silent_flows == 2
+
+
+@pytest.mark.parametrize(
+    ("received", "waits", "reason"),
+    [
+        ([(1, 0, 1)], 0, ""),
+        ([(0, 0, 1), (1, 0, 1)], 1, ""),
+        ([(0, 0, 0), (0, 0, 0), (1, 0, 0)], 2, "port 3 does not receive group 225.1.1.9, which it has joined; {}"),
+        ([(0, 0, 1)] * 3, 2, "port 2 does not receive group 225.1.1.1, which it has joined; {}"),
+    ],
+)
+def test_members_get_three_attempts_and_the_silent_group_is_that_of_its_stream(
+    received: list[tuple[int, int, int]], waits: int, reason: str
+) -> None:
+    """Two streams to a group each, whose frames are not told apart; the second one's flow to port 2 is not expected."""
+    groups = (GroupRange("225.1.1.1", 1, (2,)), GroupRange("225.1.1.9", 1, (3,)))
+    spec = trial(Version.IGMPV3, groups, rate_fps=100)
+    streams = tuple(replace(spec.streams[0], pattern=Multicast((group,))) for group in groups)
+    of_flows = ((0, 0, 2, True), (1, 1, 2, False), (2, 1, 3, True))
+    flows = [SimpleNamespace(cell=n, stream=s, rx_port=rx, expected=due, part="") for n, s, rx, due in of_flows]
+    waited: list[int] = []
+    sent: list[int] = []
+    readings = iter(received)
+
+    def send(plan: Any, duration_ns: int) -> Any:
+        sent.append(duration_ns)
+        return SimpleNamespace(records={"frames": next(readings)}, groups=None)
+
+    tester = SimpleNamespace(
+        target=SimpleNamespace(own_rate_bps_of={1: 10**9}),
+        plan=lambda streams: SimpleNamespace(flows=flows),
+        wait=waited.append,
+    )
+    part: Any = Joining.__new__(Joining)
+    part.trial = SimpleNamespace(tester=tester, spec=replace(spec, streams=streams), send=send)
+    assert spec.memberships is not None
+    found = part._unverified()
+    assert found == reason.format("1 of 2 memberships are silent")
+    assert waited == [spec.memberships.join_wait_ns] * waits
+    assert sent == [10_000_000] * (waits + 1), "a frame at 100 a second"
+
+
+def test_each_source_sends_a_frame_to_each_group_when_the_one_before_has() -> None:
+    """128 bytes at 1 % of the slowest port, 100 Mbit/s, are 844.6 frames a second; a slower stream stays as it is."""
+    pattern = Multicast((GroupRange("225.1.1.1", 3, (9,)),))
+    unicast = Stream("u", 128, Fraction(1), 5, Pairs(), (1,), (2,))
+    streams = tuple(Stream("m", 128, Fraction(fps), 99, pattern, (1, 4, 5), (9,)) for fps in (10_000, 500))
+    first, second = memberships._priming((unicast, *streams), {1: 10**9, 4: 10**8, 5: 10**9})
+    assert first.rate_fps == Fraction(10**6, 8 * (128 + 20)) and second.rate_fps == 500
+    turn_ns = 3 * 8 * (128 + 20) * 1000
+    assert first.start_offset_ns == (0, turn_ns, 2 * turn_ns)
+    assert second.start_offset_ns == (0, 6 * MS, 12 * MS)
+    assert first.frame_count == second.frame_count == 3
+    sent: list[int] = []
+    part: Any = Joining.__new__(Joining)
+    tester = SimpleNamespace(
+        target=SimpleNamespace(own_rate_bps_of={1: 10**9, 4: 10**8, 5: 10**9}),
+        plan=lambda streams: SimpleNamespace(flows=()),
+    )
+    spec = replace(trial(Version.IGMPV3, pattern.groups), streams=streams)
+    reading = SimpleNamespace(records={"frames": ()}, groups=None)
+    part.trial = SimpleNamespace(tester=tester, spec=spec, send=lambda plan, ns: (sent.append(ns), reading)[1])
+    assert part._unverified() == ""
+    assert sent == [18 * MS], "three sources of the slower stream, three frames each"
+    part.trial.spec = replace(spec, streams=(unicast,))
+    assert (part._unverified(), len(sent)) == ("", 1)
+
+
+def test_groups_that_are_counted_are_silent_by_their_counters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Port 4 has not received the second group, and port 3 is not to receive it."""
+    destinations = (SimpleNamespace(part="225.1.1.1"), SimpleNamespace(part="225.1.1.2"), SimpleNamespace(part=""))
+    expected = np.array([[True, False, True], [True, True, True]])
+    counted: Any = SimpleNamespace(
+        groups=SimpleNamespace(stream=0, destinations=destinations),
+        ports=(3, 4),
+        expected=expected,
+        received=np.array([[1, 0, 0], [2, 0, 1]]),
+    )
+    monkeypatch.setattr(memberships, "group_frames", lambda plan, reading: [counted])
+    streams = trial(Version.IGMPV3, (GroupRange("225.1.1.7", 1, (3, 4)),)).streams
+    reading: Any = SimpleNamespace(records={"frames": ()})
+    plan: Any = SimpleNamespace(flows=())
+    assert list(memberships._silent(plan, reading, streams)) == [(3, "225.1.1.7"), (4, "225.1.1.2")]

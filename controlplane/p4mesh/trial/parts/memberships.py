@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -66,8 +66,7 @@ class Joining(Part):
         if not streams:
             return ""
         duration_ns = max(
-            int(stream.frame_count * NS_PER_S / stream.rate_fps) + max((0, *stream.start_offset_ns))
-            for stream in streams
+            int(stream.frame_count * NS_PER_S / stream.rate_fps) + stream.start_offset_ns[-1] for stream in streams
         )
         plan = tester.plan(streams)
         members = {
@@ -81,7 +80,7 @@ class Joining(Part):
             if attempt:
                 tester.wait(self._memberships.join_wait_ns)
             reading = self.trial.send(plan, duration_ns)
-            silent = [place for place in _silent(plan, reading, _only_group(streams)) if place in members]
+            silent = [place for place in _silent(plan, reading, streams) if place in members]
             if not silent:
                 return ""
         port, group = silent[0]
@@ -91,20 +90,19 @@ class Joining(Part):
         )
 
 
-def _silent(plan: Plan, reading: Reading, only_group: str) -> Iterator[tuple[int, str]]:
-    """Yield (port, group) where a port has received nothing that it is to receive."""
+def _silent(plan: Plan, reading: Reading, streams: Sequence[Stream]) -> Iterator[tuple[int, str]]:
+    """Yield (port, group) where a port has received nothing that it is to receive.
+
+    Frames of a stream to one group need not be told apart: they are of its first.
+    """
+    only = [stream.pattern.first_group for stream in streams]
     received = reading.records["frames"]
     for flow in plan.flows:
         if flow.expected and not received[flow.cell]:
-            yield flow.rx_port, flow.part or only_group
+            yield flow.rx_port, flow.part or only[flow.stream]
     for counted in group_frames(plan, reading):
         for place, group in np.argwhere(counted.expected & (counted.received == 0)).tolist():
-            yield counted.ports[place], counted.groups.destinations[group].part or only_group
-
-
-def _only_group(streams: tuple[Stream, ...]) -> str:
-    """The group of streams whose frames need not be told apart."""
-    return streams[0].pattern.first_group
+            yield counted.ports[place], counted.groups.destinations[group].part or only[counted.groups.stream]
 
 
 def _priming(streams: tuple[Stream, ...], rate_bps_of: dict[int, int]) -> Iterator[Stream]:
@@ -119,5 +117,5 @@ def _priming(streams: tuple[Stream, ...], rate_bps_of: dict[int, int]) -> Iterat
         rate: Fraction = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))
         count = stream.pattern.places(stream, 0).positions
         turn_ns = round(count * NS_PER_S / rate)
-        starts = tuple(place * turn_ns for place in range(len(stream.tx_ports))) if len(stream.tx_ports) > 1 else ()
+        starts = tuple(place * turn_ns for place in range(len(stream.tx_ports)))
         yield replace(stream, rate_fps=rate, frame_count=count, burst=None, start_offset_ns=starts)
