@@ -19,7 +19,7 @@ def to_groups(count: int, tx: tuple[int, ...] = (1,), first: str = "225.0.0.1", 
 
 UNICAST = Stream("one", 128, Fraction(1000), 10, Pairs(), (4, 5), (5, 4))
 PORTS = (1, 2, 3)
-CHANGING = {"modifiers": (FieldModifier(ethernet.DESTINATION, Progression(2)),)}
+CHANGING = FieldModifier(ethernet.DESTINATION, Progression(2))
 WHOLE, COUNTED = False, True
 
 
@@ -42,7 +42,7 @@ WHOLE, COUNTED = False, True
         # Two sources, or addresses that change: a group's address does not tell its cell.
         ((to_groups(4, (1, 4)),), (31, 99, 99), SharedPorts((1, 2, 3, 4), 0, COUNTED, 8)),
         ((to_groups(4, (1, 4)),), (32, 99, 99), SharedPorts((1, 2, 3, 4), 4)),
-        ((to_groups(4, **CHANGING),), (11, 99, 99), SharedPorts(PORTS, 0, COUNTED, 4)),
+        ((to_groups(4, modifiers=(CHANGING,)),), (11, 99, 99), SharedPorts(PORTS, 0, COUNTED, 4)),
         ((to_groups(4, received_in_tunnel=True),), (11, 99, 99), SharedPorts(PORTS, 4)),
         ((UNICAST,), (1, 99, 99), SharedPorts((), 1)),
     ],

@@ -217,8 +217,12 @@ def test_each_source_sends_a_frame_to_each_group_when_the_one_before_has() -> No
         plan=lambda streams: SimpleNamespace(flows=()),
     )
     spec = replace(trial(Version.IGMPV3, pattern.groups), streams=streams)
-    reading = SimpleNamespace(records={"frames": ()}, groups=None)
-    part.trial = SimpleNamespace(tester=tester, spec=spec, send=lambda plan, ns: (sent.append(ns), reading)[1])
+
+    def send(plan: Any, duration_ns: int) -> Any:
+        sent.append(duration_ns)
+        return SimpleNamespace(records={"frames": ()}, groups=None)
+
+    part.trial = SimpleNamespace(tester=tester, spec=spec, send=send)
     assert part._unverified() == ""
     assert sent == [18 * MS], "three sources of the slower stream, three frames each"
     part.trial.spec = replace(spec, streams=(unicast,))
