@@ -225,7 +225,7 @@ def _receiver(stream: Stream, port: int) -> Receiver:
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     """Aligned blocks, as (value, mask) pairs, that cover exactly the addresses of many of a stream."""
     macs = {entry.shared.mac for entry in stream.pattern.destinations(stream) if entry.shared is not None}
-    if len(macs) == 1 or changes_of_destination(stream):
+    if changes_of_destination(stream):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}
     return [(value.to_bytes(6, "big"), mask) for value, mask in blocks(numbers, MAC_BITS)]
