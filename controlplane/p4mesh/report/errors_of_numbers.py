@@ -1,8 +1,8 @@
 """The error of a number in a result table: a smaller difference says nothing.
 
-It is that of a search (its resolution, and the loss that the deciding trial does not exclude), that of the column which
-the vocabulary names, that of the parameter which is a resolution, that of the time stamps, of a count over a time one
-frame of each port, and of a share of frames its interval with 95 % confidence. A burst that the device may forgive
+It is that of a search (less by the loss that the deciding trial does not exclude, more up to the load that failed), that
+of the column which the vocabulary names, that of the parameter which is a resolution, that of the time stamps, of a count
+over a time one frame of each port, and of a share of frames its interval with 95 % confidence. A burst that the device may forgive
 comes on top, in the direction in which a longer trial would be worse.
 """
 
@@ -84,12 +84,12 @@ class NumberErrors:
         unknown = any(one.key == quantity.error for one in table.columns) and row.get(quantity.error) is None
         if unknown or is_bound(row, column):
             return Bounds(0.0, 0.0)
-        error = self._error(table, row, column, share)
+        error = self._error(table, row, column)
         below, above = (error, error) if error or not quantity.share_of else _of_share(value, row, column)
         scale = value / share if share else 1.0
         if share:
-            above = max(above, (number(row.get(fields.UPPER_PCT.key)) - share) * scale)
-            below = max(below, (share - number(row.get(fields.CARRIED_PCT.key) or share)) * scale)
+            less, more = self._of_search(row, share)
+            below, above = max(below, less * scale), max(above, more * scale)
         if (failed := row.get(_FAILS_AT.get(column.key, ""))) is not None:
             above = max(above, number(failed) - value)
         limit = row.get(fields.BUCKET_PCT.key if share else quantity.for_good)
@@ -97,32 +97,32 @@ class NumberErrors:
             return Bounds(below, above)
         return Bounds(below, above, number(limit) * scale - value)
 
-    def _error(self, table: Table, row: Mapping[str, Cell], column: Column, share: float) -> float:
-        """The error in both directions; ``share`` is the load that a search found, 0 for other numbers."""
+    def _error(self, table: Table, row: Mapping[str, Cell], column: Column) -> float:
+        """The error in both directions, without what a search leaves open."""
         quantity, value = quantity_of(column.key), number(row.get(column.key))
         found = [number(row.get(quantity.error)), self._resolution(quantity.resolution)]
         if quantity.sense is not Sense.SETTING and not quantity.like:
             found.append(self._stamps_ns * _NS.get(column.unit.partition(" ")[0], 0.0))
-        if share:
-            error_pct = self._search_error_pct(row.get(fields.FRAME_SIZE_BYTES.key), share)
-            found.append(error_pct if column.unit == fields.LOAD_PCT.unit else value * error_pct / share)
-        elif quantity.is_rate:
+        if quantity.is_rate and not _share(table, row, column):
             found.append(self._ports * self._frame_fps(row))
         like = next((one for one in table.columns if one.key == quantity.like), None)
         if like is not None and not max(found) and (other := number(row.get(like.key))):
-            found.append(value * self._error(table, row, like, share) / other)
+            found.append(value * self._error(table, row, like) / other)
         return max(found)
 
-    def _search_error_pct(self, size: Cell, share: float) -> float:
-        """Error of a load that a search found at a frame size, in % of line rate; ``share`` is that load."""
-        errors = [
-            number(row.get(fields.RESOLUTION_PCT.key))
-            + share * number(row.get(fields.WIDTH_PCT.key)) / _PCT
-            + share * number(row.get(fields.EXCLUDED_LOSS_PPM.key)) / _PPM
-            for row in self._searches
-            if row.get(fields.FRAME_SIZE_BYTES.key) == size
-        ]
-        return max(errors, default=0.0)
+    def _of_search(self, row: Mapping[str, Cell], share: float) -> tuple[float, float]:
+        """By how much a long trial may carry less and more than the load that a search found, in % of line rate.
+
+        Less by the loss that its trials do not exclude, more up to the load that failed, or to the next one to try.
+        """
+        less, more = share - number(row.get(fields.CARRIED_PCT.key) or share), 0.0
+        for search in self._searches:
+            if search.get(fields.FRAME_SIZE_BYTES.key) == row.get(fields.FRAME_SIZE_BYTES.key):
+                less = max(less, share * number(search.get(fields.EXCLUDED_LOSS_PPM.key)) / _PPM)
+                width = share * number(search.get(fields.WIDTH_PCT.key)) / _PCT
+                more = max(more, number(search.get(fields.RESOLUTION_PCT.key)) + width)
+        failed = number(row.get(fields.UPPER_PCT.key))
+        return less, failed - share if failed else more
 
     def _resolution(self, parameter: str) -> float:
         try:

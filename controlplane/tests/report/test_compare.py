@@ -205,8 +205,8 @@ def test_a_difference_below_the_error_of_the_numbers_is_none() -> None:
         assert (found.sign, found.error) == (sign, error), step
 
 
-def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_exclude() -> None:
-    """0.01 % of line and 500 ppm of 80 % are 0.05 % of line, and the 1000th part of 800 Mbit/s that is 0.0625 %."""
+def test_a_search_leaves_open_the_loss_that_it_does_not_exclude_and_what_is_below_the_load_that_failed() -> None:
+    """500 ppm of 80 % are 0.04 % of line, and 0.4 of 800 Mbit/s; the load that failed is 0.01 % of line higher."""
     searches = Table(
         "searches",
         "Searches",
@@ -222,8 +222,12 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
     }
     table = Table("throughput", "Throughput", columns, (row,))
     errors = NumberErrors({"parameters": []}, (table, searches))
-    assert errors.bounds_of(table, row, fields.THROUGHPUT_PCT).below == pytest.approx(0.05)
-    assert errors.bounds_of(table, row, fields.THROUGHPUT_L1_MBPS).below == pytest.approx(0.5)
+    found = errors.bounds_of(table, row, fields.THROUGHPUT_PCT)
+    assert (found.below, found.above) == pytest.approx((0.04, 0.01))
+    found = errors.bounds_of(table, row, fields.THROUGHPUT_L1_MBPS)
+    assert (found.below, found.above) == pytest.approx((0.4, 0.1))
+    without = errors.bounds_of(table, {**row, "upper_pct": None}, fields.THROUGHPUT_PCT)
+    assert (without.below, without.above) == pytest.approx((0.04, 0.01)), "the next load to try"
     assert errors.bounds_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT).below == 0
     # Between what is carried for good and what fails: 2 and 1 % of line rate are 20 and 10 Mbit/s.
     wide = errors.bounds_of(table, {**row, "carried_pct": 78.0, "upper_pct": 81.0}, fields.THROUGHPUT_L1_MBPS)
@@ -240,7 +244,7 @@ def test_the_error_of_a_search_is_its_resolution_and_the_loss_that_it_does_not_e
         "forwarding_fps": 1000.0,
     }
     received = errors.bounds_of(searched, of_mesh, fields.FORWARDING_FPS)
-    assert (received.below, received.above) == pytest.approx((0.625, 12.5))
+    assert (received.below, received.above) == pytest.approx((0.5, 12.5))
     assert not errors.bounds_of(searched, of_mesh, fields.LOSS_PCT).known
     alone = replace(table, columns=columns[:2])
     assert not errors.bounds_of(alone, row, fields.THROUGHPUT_PCT).known
@@ -369,7 +373,7 @@ def test_a_relative_goal_width_is_an_error_of_the_load_that_was_found() -> None:
     row: dict[str, Cell] = {"frame_size_bytes": 64, "throughput_pct": 40.0}
     for limit in (fields.UPPER_PCT, fields.BUCKET_PCT):
         table = Table("throughput", "Throughput", (SIZE, fields.THROUGHPUT_PCT, limit), ())
-        assert NumberErrors({"parameters": []}, (searches,)).bounds_of(table, row, fields.THROUGHPUT_PCT).below == 2.0
+        assert NumberErrors({"parameters": []}, (searches,)).bounds_of(table, row, fields.THROUGHPUT_PCT).above == 2.0
 
 
 def test_configurations_are_compared_and_other_questions_refused() -> None:

@@ -139,16 +139,16 @@ def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finis
 
 
 def test_numbers_of_the_cover_have_their_errors(finished: Path) -> None:
-    """A search with steps of 0.5 % of line found 50 %, which is 1,000 frames/s: both are known within a hundredth."""
+    """50 %, 1,000 frames/s, passed and 50.5 % failed: a hundredth more, or less by the 1,000 ppm that may be lost."""
     size: dict[str, Cell] = {"frame_size_bytes": 64}
-    searches = Table("searches", "S", (SIZE, fields.RESOLUTION_PCT), ({**size, "resolution_pct": 0.5},))
+    searches = Table("searches", "S", (SIZE, fields.EXCLUDED_LOSS_PPM), ({**size, "excluded_loss_ppm": 1000.0},))
     columns = (SIZE, fields.LOAD_PCT, fields.OFFERED_FPS, fields.UPPER_PCT, fields.LOSS_PCT, fields.AVG_US)
     row: dict[str, Cell] = {**size, "load_pct": 50.0, "offered_fps": 1000.0, "upper_pct": 50.5, "loss_pct": 0.25}
     headline = tuple(column.key for column in columns[1:])
     table = Table("t", "T", columns, (row,), keys=("frame_size_bytes",), headline=headline)
     run = replace(read_run(finished), trials=())
     (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table, searches), ()), run)
-    assert grid.rows[0].cells[:-1] == ("64", "50.00 +-0.50", "1,000 +-10", "50.5000", "0.2500 +-?")
+    assert grid.rows[0].cells[:-1] == ("64", "50.00 +0.50 -0.05", "1,000 +10 -1", "50.5000", "0.2500 +-?")
 
 
 def test_errors_of_the_cover_are_those_of_counts_and_shares_with_what_a_bucket_changes(finished: Path) -> None:
@@ -183,7 +183,7 @@ def test_errors_of_the_cover_are_those_of_counts_and_shares_with_what_a_bucket_c
     run = replace(read_run(finished), trials=())
     (grid,) = headline_grids(Outcome(Verdict.MEASURED, "x", (table, searches), ()), run)
     throughput, mfr, none_lost, count, setting = grid.rows[0].cells[1:6]
-    assert (throughput, mfr) == ("50.00 +-0.50 (bucket -20)", "1,000 +-8 (bucket -600)")
+    assert (throughput, mfr) == ("50.0000 +0.5 (bucket -20)", "1,000 +-8 (bucket -600)")
     assert none_lost == "0.0000 +1 (bucket +7.5)" and grid.rows[1].cells[3] == "1.7 +2.2 -1.0"
     assert (count, setting) == ("2.5", "4.000") and "1,000 frames" in grid.note
 
