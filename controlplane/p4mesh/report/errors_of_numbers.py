@@ -1,9 +1,9 @@
 """The error of a number in a result table: a smaller difference says nothing.
 
-It is that of a search (less by the loss that the deciding trial does not exclude, more up to the load that failed), that
-of the column which the vocabulary names, that of the parameter which is a resolution, that of the time stamps, of a count
-over a time one frame of each port, and of a share of frames its interval with 95 % confidence. A burst that the device may forgive
-comes on top, in the direction in which a longer trial would be worse.
+It is that of a search (less by the loss that the deciding trial does not exclude, more up to the load that failed),
+that of the column which the vocabulary names, that of the parameter which is a resolution, that of the time stamps, of
+a count over a time one frame of each port, and of a share of frames its interval with 95 % confidence. A burst that the
+device may forgive comes on top, in the direction in which a longer trial would be worse.
 """
 
 from __future__ import annotations
