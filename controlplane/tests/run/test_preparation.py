@@ -1,4 +1,4 @@
-"""What a run is made of: options before topology before defaults, what is refused, and the bed that methods see."""
+"""Preparation of a run: options before topology before defaults, what is refused, and the bed that methods see."""
 
 from __future__ import annotations
 

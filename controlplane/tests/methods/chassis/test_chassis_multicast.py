@@ -182,7 +182,7 @@ def test_latency_of_copies_at_ports_of_several_rates_is_that_of_each_port() -> N
 
 
 def test_jitter_of_copies_is_no_more_certain_than_that_of_their_frames() -> None:
-    """What delays one of three copies may delay all: with as many differences, the error is sqrt(3) times as large."""
+    """One delay may hit all three copies: with as many differences, the error is sqrt(3) times as large."""
 
     class Jittering(FlowMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
