@@ -372,7 +372,12 @@ def test_without_loss_a_queue_may_have_kept_frames_and_the_ends_of_inputs_say_no
     unseen = load(80, (0, 0, 0), last_ns=120_000, ports=(PortCounts(3, rx_frames=120),))
     assert load_row([unseen], 64, Fraction(80), Fraction(1000)).message_loss_error == 1
     held = load(125, (0, 0, 0), last_ns=95_000, **steady)
-    assert load_row([held], 64, Fraction(125), Fraction(1000)).inputs[0].frame_loss_error == pytest.approx(24 / 60)
+    row = load_row([held], 64, Fraction(125), Fraction(1000))
+    assert row.inputs[0].frame_loss_error == pytest.approx(24 / 60)
+    assert (row.throughput_pct, row.throughput_error_pct, row.conserved) == (125, 0, False), "120 frames in 96 slots"
+    # Ends of inputs alone, of which nothing was lost, are no error.
+    settled = load(80, (0, 0, 0), last_ns=120_000, offsets=(0, 700), queues=QueueTrend(Trend.STEADY))
+    assert load_row([settled] * 2, 64, Fraction(80), Fraction(1000)).inputs[0].frame_loss_error == 0
 
 
 def test_trials_that_differ_add_the_error_of_a_sample() -> None:
@@ -435,6 +440,31 @@ def test_the_bounds_of_a_loss_are_those_of_its_queue_of_its_begin_and_of_its_end
     assert load_row([short] * 2, 64, Fraction(80), Fraction(1000)).inputs[0].frame_loss_error == 1
     losing = load(80, (0, 1, 1), last_ns=5000, offsets=(0, 700), messages=1)
     assert load_row([losing] * 2, 64, Fraction(80), Fraction(1000)).inputs[1].frame_loss_error == 1
+
+
+@pytest.mark.parametrize(("sent", "kind"), [((1, 0), "frame"), ((1, 1), "message")])
+def test_what_one_input_sent_only_once_and_lost_is_all_of_its(sent: tuple[int, int], kind: str) -> None:
+    """One frame, or one message of two, in one of two trials; the other input lost one of 1,000 frames in each."""
+    spec, result = load(150, (1, 0, 0), last_ns=1_990_000, messages=500)
+    trials = []
+    for second in (sent, (0, 0)):
+        flows = (
+            replace(flow, tx_frames=count, rx_frames=0) for flow, count in zip(result.flows[2:], second, strict=True)
+        )
+        trials.append((spec, replace(result, flows=(*result.flows[:2], *flows))))
+    row = load_row(trials, 64, Fraction(150), Fraction(1000))
+    share = 1 / 1000 if kind == "frame" else 1 / 500
+    both = (1 + share) ** 2 / (2 * (1 + share**2))
+    assert getattr(row, f"{kind}_jain") == pytest.approx(both)
+    sampled = 12.7062 * (both - 0.5) / 2 + (both - 0.5) / 2
+    assert getattr(row, f"{kind}_jain_error") == pytest.approx(sampled, rel=1e-4), "no frame was late"
+
+
+@pytest.mark.parametrize(("last_ns", "conserved"), [(94_000, True), (93_999, False)])
+def test_an_output_carries_one_frame_more_than_its_line_at_most(last_ns: int, conserved: bool) -> None:
+    """96 frames came; in 94 slots from the first to the last one the line carries 95."""
+    row = load_row([load(150, (6, 9, 9), last_ns=last_ns)], 64, Fraction(150), Fraction(1000))
+    assert row.conserved is conserved
 
 
 def test_at_the_rate_of_the_line_a_queue_is_as_its_readings_say() -> None:
