@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from support.beds import make_bed
 from support.networks import network, node, parsed, shipped, switch, wire
 
-from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError, UsageError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunOptions
@@ -55,12 +55,14 @@ def test_a_target_is_checked_unless_another_opener_takes_its_place() -> None:
     assert prepared(topology, target="live", opener="support.fakes:open_fake_switch").job.opener
 
 
-def test_only_simulated_targets_tell_how_much_memory_a_run_takes() -> None:
-    topology = shipped("mesh-1024x100g")
-    on_sim = prepared(topology, test="rfc2889.fully_meshed").job
-    live = prepared(shipped("bridge-4x10m"), target="live").job
-    assert on_sim.simulated and not live.simulated
-    assert (live.memory, live.memory_without_verification) == ("", "")
+def test_only_simulated_devices_have_a_memory() -> None:
+    outage, lossy = (switch(ports=2, link="outages: [{at_s: 1, duration_s: 1}]"), switch("loss_ppb: 5", ports=2))
+    job = prepared(parsed(outage)).job
+    assert job.simulated and job.memory.startswith("link outages") and job.memory == job.memory_without_verification
+    job = prepared(parsed(lossy)).job
+    assert job.memory == "" and job.memory_without_verification.startswith("device 'dut' may not learn")
+    live = prepared(parsed(lossy), target="live", opener="support.fakes:open_fake_switch").job
+    assert (live.simulated, live.memory, live.memory_without_verification) == (False, "", "")
 
 
 def test_frames_are_captured_where_the_target_does() -> None:
@@ -97,6 +99,9 @@ def test_the_commands_of_a_topology_are_listed() -> None:
     topology = with_tests("rfc2544.frame_loss: {reset_between: hook, hook: reboot now}")
     assert commands_in(topology) == [("rfc2544.frame_loss", "hook", "reboot now")]
     assert commands_in(with_tests("rfc2544.frame_loss: {reset_between: hook, hook: ' '}")) == []
+    two = with_tests("rfc2544.reset: {reset_cmd: first, reset_between: hook, hook: second}")
+    with pytest.raises(UsageError, match=r"test\.yaml: tests\.rfc2544\.reset: reset_cmd: .* by itself: first"):
+        prepared(two, test="rfc2544.reset")
 
 
 def test_the_users_settings_come_before_those_of_the_topology() -> None:
@@ -122,8 +127,8 @@ def test_trials_are_as_long_as_the_rfc_says_where_time_is_real_and_nothing_scale
     assert prepared(parsed(text), *settings, target=target).job.parameters.is_word("duration_ms") is scaled
 
 
-def mixed_devices(*kinds: str) -> Topology:
-    """Each device is between two ports of the tester."""
+def mixed_devices(*kinds: str) -> str:
+    """Each device is between two ports of the tester: one is where its link begins, one where it ends."""
     nodes = []
     for place, kind in enumerate(kinds):
         own = (
@@ -132,8 +137,9 @@ def mixed_devices(*kinds: str) -> Topology:
         )
         keys = (f"interfaces: [{', '.join(own)}]",) if kind == "router" else ()
         nodes.append(node(f"n{place}", *keys, ports=2, device=kind))
-    links = [(f"tester:{2 * place + end}", f"n{place}:{end}") for place in range(len(kinds)) for end in (1, 2)]
-    return parsed(network(*nodes, links=links, ports=2 * len(kinds)))
+    links = [(f"tester:{2 * place + 1}", f"n{place}:1") for place in range(len(kinds))]
+    links += [(f"n{place}:2", f"tester:{2 * place + 2}") for place in range(len(kinds))]
+    return network(*nodes, links=links, ports=2 * len(kinds))
 
 
 @pytest.mark.parametrize(
@@ -152,11 +158,18 @@ def mixed_devices(*kinds: str) -> Topology:
 def test_tests_on_routers_alone_are_routed(
     kinds: tuple[str, ...], test: str, settings: tuple[str, ...], router: str
 ) -> None:
-    topology = mixed_devices(*kinds) if kinds else parsed(wire())
+    topology = parsed(mixed_devices(*kinds) if kinds else wire())
     found = prepared(topology, *settings, test=test)
     said = f"routed=true was chosen: device '{router}' is a router, which forwards nothing that is for a switch"
     assert found.job.chosen == ((said,) if router else ())
     assert (found.job.parameters.values.get("routed") is True) == bool(router or "routed=true" in settings)
+
+
+def test_a_router_that_nobody_finds_is_refused_for_tests_that_are_routed() -> None:
+    strange = parsed(mixed_devices("router").replace("198.18.2.1/24", "10.0.2.254/32"))
+    with pytest.raises(TopologyError, match=r"n0:2 has 10\.0\.2\.254/32"):
+        prepared(strange)
+    assert prepared(strange, "frame_format=ethernet").job.chosen == ()
 
 
 @pytest.mark.parametrize(
@@ -186,6 +199,12 @@ def test_tests_on_routers_alone_are_routed(
             "frame size 100 B: ethernet, vlan, ipv6, routing, udp frames with a signature need 112 B",
             "128 B is the least for all extension headers, to compare them",
         ),
+        (
+            ("headers=ipv4/udp", "vlan_id=5"),
+            "64",
+            "--set headers: vlan_id=5 asks for headers, too",
+            "put them into headers, and leave vlan_id out",
+        ),
     ],
 )
 def test_sizes_that_do_not_hold_the_headers_are_refused_with_the_least(
@@ -204,7 +223,7 @@ def test_the_bed_has_what_the_topology_says() -> None:
         node("middle", rates_bps=(10**10, 10**9)),
         node("right", ports=3),
     )
-    links = [("tester:1-2", "left:1-2"), ("tester:3-4", "right:1-2"), ("left:3", "middle:1"), ("middle:2", "right:3")]
+    links = [("left:1-2", "tester:1-2"), ("tester:3-4", "right:1-2"), ("left:3", "middle:1"), ("middle:2", "right:3")]
     bed = bed_of(parsed(network(*nodes, links=links)))
     assert (bed.topology, bed.target, bed.uplink_rate_bps, bed.wires) == ("network", "sim", 11 * 10**9, ())
     assert (bed.reset_times_s, bed.resets_devices, bed.ends_tunnels) == ((("left", 0.5),), True, False)
@@ -216,6 +235,8 @@ def test_the_bed_has_what_the_topology_says() -> None:
     assert p4.ends_tunnels
     live = bed_of(shipped("bridge-4x10m"), "live")
     assert (live.target, live.reset_times_s, live.failures) == ("live", (), 0)
+    rerouted = shipped("p4-reroute")
+    assert [bed_of(rerouted, target).failures for target in ("sim", "live")] == [5, 0]
 
 
 def test_sessions_end_as_soon_as_bfd_or_a_hold_time_tells() -> None:
@@ -225,5 +246,8 @@ def test_sessions_end_as_soon_as_bfd_or_a_hold_time_tells() -> None:
     slow = bed_of(replace(topology, bgp=changed(bgp, bfd=None, hold_time_s=9)))
     assert (slow.announces_routes, slow.silence_noticed_s) == (True, 9.0)
     assert slow.routes_back_s is not None and slow.routes_back_s > 9
+    # 64 instead of 8 sessions are tried again two seconds later.
+    many = bed_of(replace(shipped("nexus9508-32x100g"), bgp=changed(bgp, bfd=None, hold_time_s=9)))
+    assert many.routes_back_s == slow.routes_back_s + 2
     never = bed_of(replace(topology, bgp=changed(bgp, bfd=None, hold_time_s=0)))
     assert (never.silence_noticed_s, never.routes_back_s) == (None, None)
