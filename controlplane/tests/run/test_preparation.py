@@ -128,7 +128,7 @@ def test_trials_are_as_long_as_the_rfc_says_where_time_is_real_and_nothing_scale
 
 
 def mixed_devices(*kinds: str) -> str:
-    """Each device is between two ports of the tester: one is where its link begins, one where it ends."""
+    """Each device is between two ports of the tester: where the links of the first one begin, of the second one end."""
     nodes = []
     for place, kind in enumerate(kinds):
         own = (
@@ -137,8 +137,8 @@ def mixed_devices(*kinds: str) -> str:
         )
         keys = (f"interfaces: [{', '.join(own)}]",) if kind == "router" else ()
         nodes.append(node(f"n{place}", *keys, ports=2, device=kind))
-    links = [(f"tester:{2 * place + 1}", f"n{place}:1") for place in range(len(kinds))]
-    links += [(f"n{place}:2", f"tester:{2 * place + 2}") for place in range(len(kinds))]
+    ends = [(f"tester:{2 * place + end}", f"n{place}:{end}") for place in range(len(kinds)) for end in (1, 2)]
+    links = [(own, other) if other.startswith("n0") else (other, own) for own, other in ends]
     return network(*nodes, links=links, ports=2 * len(kinds))
 
 

@@ -163,6 +163,11 @@ def test_there_are_networks_behind_so_many_ports(settings: tuple[str, ...], last
             ["Routes of 126 bits are"],
         ),
         (
+            ("frame_format=ipv6", "advertised_networks=1"),
+            ["2001:2:1::/64", "2001:2:2::/64"],
+            ["Routes of 1 networks per port are", "1 networks behind each port"],
+        ),
+        (
             ("frame_format=ipv6", "advertised_networks=1", "ip_mix=50:50"),
             ["10.0.0.0/24", "2001:2:1::/64", "10.1.0.0/24", "2001:2:2::/64"],
             ["Routes of 1 networks per port are", "1 networks behind each port"],
@@ -174,6 +179,9 @@ def test_routes_and_deviations_by_hand(settings: tuple[str, ...], networks: list
     tables = advertised_networks.route_tables(bed, parameters)
     assert [(table.name, table.detail) for table in tables] == ([("routes", True)] if networks else [])
     assert [row["network"] for table in tables for row in table.rows] == networks
+    assert advertised_networks.uses_routes(parameters) is bool(networks)
+    unknown = {name: value for name, value in parameters.values.items() if name != "advertised_networks"}
+    assert not advertised_networks.uses_routes(ParameterSet(unknown)), "a test without them"
     text = " ".join(advertised_networks.deviations(bed, parameters))
     assert text.count("networks behind") == sum("networks behind" in part for part in told)
     assert [part for part in told if part not in text] == [] and bool(text) == bool(told)

@@ -22,7 +22,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.layers import ethernet, ipv4, ipv6
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.composition import Case, Composed
-from p4mesh.methods.conditions.under_conditions import PARAMETERS, Conditions, UnderConditions
+from p4mesh.methods.conditions.under_conditions import PARAMETERS, Conditions, Queries, UnderConditions
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
@@ -102,6 +102,19 @@ def test_queries_without_an_answer_are_told() -> None:
     conditions = Conditions(FakeMeasurer(), parameters("modifier=management"), BED.port_numbers)
     conditions.measure(trial(duration_ns=2 * SECOND), TrialNote(Fraction(100), 0))
     assert conditions.findings(128) == ("128 B: the device answered 0 of 2 management queries",)
+    assert conditions.queries(128) == (Queries(frame_size_bytes=128, asked=2, answered=0),)
+
+
+def test_queries_that_are_answered_are_no_finding() -> None:
+    class Answering(FakeMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec, note), answered_frames=2)
+
+    for modifier, asked in (("management", 2), ("routing_update", None)):
+        conditions = Conditions(Answering(), parameters(f"modifier={modifier}"), BED.port_numbers)
+        conditions.measure(trial(duration_ns=2 * SECOND), TrialNote(Fraction(100), 0))
+        assert conditions.findings(128) == ()
+        assert [(row.asked, row.answered) for row in conditions.queries(128)] == ([(2, 2)] if asked else [])
 
 
 @pytest.mark.parametrize("frame_format", ["ipv4", "ipv6"])

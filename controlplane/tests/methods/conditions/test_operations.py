@@ -15,11 +15,13 @@ from p4mesh.errors import ParameterError
 from p4mesh.layers.notation import text_of_frame
 from p4mesh.methods.composition import Case
 from p4mesh.methods.conditions.operations import OPERATION
+from p4mesh.methods.conditions.operations import test_of as make_test
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import frame_of
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc5695.suite import OPERATIONS
 from p4mesh.verdict import Verdict
 
@@ -172,6 +174,7 @@ def test_only_tables_of_frame_sizes_that_are_shown_say_the_operation() -> None:
 @pytest.mark.parametrize("test", ["rfc5695.throughput", "srv6.latency"])
 def test_devices_of_operations_are_routers(test: str) -> None:
     assert resolve(test, find_test(test).parameters, ()).flag("routed")
+    assert resolve("x", make_test(FrameLoss(), "x.frame_loss", "RFC 5695 1", (64,)).parameters, ()).flag("routed")
 
 
 @pytest.mark.parametrize("operation", ["push", "pop_aggregate"])
