@@ -156,6 +156,15 @@ def test_frames_with_one_label_or_segment_are_for_one_port(test: str, settings: 
     assert str(caught.value.hint).startswith("send to one port" if "frames go" in message else "use a pattern in which")
 
 
+@pytest.mark.parametrize(
+    ("operation", "pattern"), [("push", "many_to_one"), ("pop_aggregate", "full_mesh"), ("swap", "pairs")]
+)
+def test_any_pattern_is_for_addresses_and_pairs_are_for_labels(operation: str, pattern: str) -> None:
+    test = find_test("rfc5695.frame_loss")
+    settings = (f"operation={operation}", f"pattern={pattern}")
+    OPERATIONS.check(Case(FrameLoss(), make_bed(), resolve(test.name, test.parameters, settings)))
+
+
 def test_only_tables_of_frame_sizes_that_are_shown_say_the_operation() -> None:
     first, others = fields.FRAME_SIZE_BYTES, (fields.TX_FRAMES, fields.RX_FRAMES)
     test = find_test("rfc5695.frame_loss")
