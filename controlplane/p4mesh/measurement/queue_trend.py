@@ -29,7 +29,11 @@ from p4mesh.tester.records import READ_TICKS
 _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""
 _QUIET = 1e-6
-"""Excess that is not looked for: loads are on a grid of as much."""
+"""Excess that is not looked for in short trials: loads are on a grid of as much."""
+_LEAST_TICKS = 4
+"""Growth in a trial that is not looked for."""
+_STAMP_TICKS = 2
+"""Growth that two time stamps of each of two frames may hide."""
 _COARSE_LIMIT = 1000e-6
 """The same for pairs of ports that were not read while traffic ran."""
 _SIGMAS = 5
@@ -85,11 +89,15 @@ def queue_trend(
     bounds = growth_bounds(all_pairs, last, part_ticks)
     if not bounds:
         return None
-    if max(bounds.values()) <= _QUIET:
+    watched_ticks = duration_ticks if part_ticks is None else part_ticks
+    quiet, stamps = min(_QUIET, _LEAST_TICKS / watched_ticks), _STAMP_TICKS / watched_ticks
+    if max(bounds.values()) <= quiet:
         # No two latencies differ by so much that a queue could have filled.
-        return _steady(0.0, max(bounds.values()))
+        return _steady(0.0, max(bounds.values()) + stamps)
     pairs = {pair: all_pairs[pair] for pair in bounds}
-    return _Judge(plan, pairs, bounds, readings, last, duration_ticks, tick_ps, limit / (1 + limit)).trend()
+    moved = {pair for pair, bound in bounds.items() if bound > quiet}
+    bounds = {pair: bound + stamps for pair, bound in bounds.items()}
+    return _Judge(plan, pairs, bounds, moved, readings, last, duration_ticks, tick_ps, limit / (1 + limit)).trend()
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,11 @@ class _Slope:
         """Largest slope that is not excluded."""
         return max(self.value, 0.0) + self.margin
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether latency has grown by more than noise and time stamps can make it."""
+        return self.value > self.margin and self.value * self.span_ticks >= _LEAST_TICKS
+
     def is_steady(self, limit: float) -> bool:
         return self.upper < limit and not self.rises
 
@@ -144,6 +157,7 @@ class _Judge:
         plan: Plan,
         pairs: Mapping[Pair, Sequence[Flow]],
         bounds: Mapping[Pair, float],
+        moved: set[Pair],
         readings: Readings | None,
         last: Array,
         duration_ticks: float,
@@ -152,7 +166,7 @@ class _Judge:
     ) -> None:
         self._pairs = pairs
         self._bounds = bounds
-        self._moved = {pair for pair, bound in bounds.items() if bound > _QUIET}
+        self._moved = moved
         self._duration_ticks = duration_ticks
         self._tick_ps = tick_ps
         self._limit = limit
@@ -201,7 +215,7 @@ class _Judge:
         if slope is None or not slope.is_steady(self._limit):
             return 0.0, at_rest
         upper = min(slope.upper, at_rest)
-        value = min(slope.value, upper) if slope.value > slope.margin else 0.0
+        value = min(slope.value, upper) if slope.is_certain else 0.0
         return value, upper - value
 
     def _excess(self, rx_port: int, slope: _Slope | None) -> tuple[float, float]:

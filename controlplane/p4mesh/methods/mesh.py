@@ -19,6 +19,7 @@ from p4mesh.methods.results.metrics import (
     RateMetrics,
     chance_of_port,
     cut_frames,
+    held_by_port,
     hidden_frames,
     is_settled,
     rate_error,
@@ -26,6 +27,7 @@ from p4mesh.methods.results.metrics import (
     steady_share,
     transmission_s,
     uneven_frames,
+    unshared_frames,
 )
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import Searched
@@ -322,6 +324,8 @@ def forwarding_row(mesh: Mesh, spec: TrialSpec, result: TrialResult, load: Fract
 def _port_rates(result: TrialResult, port: PortCounts, rates: RateMetrics, seconds: Fraction) -> PortRates:
     fps = (port.rx_frames - port.early_frames - (port.late_frames if rates.late_frames else 0)) / seconds
     unsure = cut_frames(result) + hidden_frames(result) + chance_of_port(result, port)
+    late = held_by_port(result)
+    unsure += unshared_frames(late.get(port.port, 0), sum(late.values()))
     return PortRates(
         port=port.port,
         tx_frames=port.tx_frames,

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from support.networks import network, node, parsed, shipped, switch
+from support.networks import changed, network, node, parsed, shipped, switch
 from support.queue_devices import Device
 from support.random_runs import AnyTrials
 from support.runs import run_on_sim, run_units
@@ -21,6 +21,7 @@ from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
+from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
@@ -46,6 +47,26 @@ def first_row(test: Method, topology: Topology, size: int, *settings: str) -> di
 def lost_pct(device: Device) -> float:
     """Loss at line rate once queues are full."""
     return 100 - float(device.sustained_pct)
+
+
+def test_rates_of_ports_behind_a_trunk_contain_those_once_its_queue_is_full() -> None:
+    """Two ports in step share a trunk that carries one of 1.6 lines: a full queue loses others than it has kept."""
+    trunk = ("queue_frames: 16}\n  - name: second", "queue_frames: 1000}\n  - name: second")
+    settings = ("parts=forwarding", "sweep_start_pct=80", "sweep_end_pct=80", *QUICK)
+
+    def rates(frames: int) -> dict[int, tuple[float, float]]:
+        _, outcome, _ = run_on_sim(
+            MultipleDevices(), changed("two-switches", trunk), (64,), *settings, f"scaled_frames={frames}"
+        )
+        (table,) = (table for table in outcome.tables if table.name == "port_rates")
+        return {row["port"]: (row["forwarding_fps"], row["forwarding_error_fps"]) for row in table.rows}
+
+    short, long = rates(1000), rates(20_000)
+    for port in (3, 4):
+        assert abs(short[port][0] - long[port][0]) <= short[port][1]
+    # 601 frames wait at the end of 672 us, 300 of them to port 3.
+    assert short[3][1] == pytest.approx(301 / 672e-6, rel=0.05)
+    assert short[1][1] < 0.05 * short[1][0], "its queue of 16 frames is full"
 
 
 def test_a_table_with_late_frames_says_that_its_loss_counts_them() -> None:

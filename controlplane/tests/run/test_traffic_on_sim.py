@@ -639,6 +639,27 @@ name: chance
     assert row["loss_ratio"] == pytest.approx(1 - 1 / 1.2, abs=row["loss_ratio_error"])
 
 
+def test_losses_of_classes_that_share_a_queue_contain_those_once_it_is_full(tmp_path: Path) -> None:
+    """Of two senders in step over one line, a queue keeps frames of both, and loses those of one once it is full."""
+    found = []
+    for duration_s in (0.0006, 0.02):
+        (tmp_path / "traffic.yaml").write_text(f"""\
+name: shared
+duration_s: {duration_s}
+{PHASES}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 80 %, sizes: 64}}
+  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 80 %, sizes: 64}}
+""")
+        topology = parsed(switch(ports=3))
+        run = run_traffic(RunOptions(tmp_path / "traffic.yaml", topology, None, (), tmp_path / f"{duration_s}", 1))
+        found.append(rows(run, "classes"))
+    for short, long in zip(*found, strict=True):
+        assert abs(short["loss_ratio"] - long["loss_ratio"]) <= short["loss_ratio_error"]
+    assert [row["queues"].split(",")[0] for rows in found for row in rows] == ["filling"] * 2 + ["frames lost"] * 2
+    # Shares of the long run are others by half of a line.
+    assert abs(found[1][0]["loss_ratio"] - found[1][1]["loss_ratio"]) > 0.3
+
+
 @pytest.mark.parametrize(("start_ms", "told"), [(0.02, True), (0.6, False)])
 def test_loss_of_classes_that_begin_apart_has_an_error(start_ms: float, told: bool, tmp_path: Path) -> None:
     """Half of the frames come for good, once 300 more have come than the look-up carries."""
@@ -657,7 +678,7 @@ duration_s: 0.002
     missed = sum(row["lost_frames"] + (row.get("late_frames") or 0) + (row.get("early_frames") or 0) for row in classes)
     most = max(row["loss_ratio_error"] * row["expected_frames"] for row in classes)
     assert abs(missed - 1785) <= most
-    assert {row["queues"] for row in classes} == {"too short to tell" if told else "transient"}
+    assert {row["queues"] for row in classes} == {"frames lost, too short to tell" if told else "transient"}
     assert all(row["loss_ratio_below"] is None for row in classes)
     assert told or all(row["loss_ratio"] + row["loss_ratio_error"] == pytest.approx(1) for row in classes)
     (finding,) = [text for text in run.outcome.findings if "more was forwarded at first" in text]

@@ -13,7 +13,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import retitled
 from p4mesh.methods.results.latency import Definition, LatencySummary, Percentiles, Spread
-from p4mesh.methods.results.metrics import begun_share, late_frames, part_alone, trend_of
+from p4mesh.methods.results.metrics import begun_share, grows, late_frames, part_alone, trend_of
 from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.imix import FrameSize
@@ -300,10 +300,9 @@ def _without_ns(share: Fraction, least_ns: Fraction, average_ns: Fraction, longe
 
 def _grows(result: TrialResult) -> bool:
     """Whether a longer trial has, or may have, longer latencies up to no limit that this one shows."""
-    late = late_frames(result) > 0
-    if trend_of(result) in (Trend.FILLING, Trend.UNCLEAR):
+    if trend_of(result) in (Trend.FILLING, Trend.UNCLEAR) or grows(result):
         return True
-    return not (late and result.lost_frames) and (late or result.latency_growth_ns > 0)
+    return late_frames(result) > 0 and not result.lost_frames
 
 
 def latency_cells(

@@ -123,6 +123,20 @@ def trend_of(result: TrialResult) -> Trend | None:
     return None if is_full and all(is_full) else trend
 
 
+def grows(result: TrialResult) -> bool:
+    """Whether latency grew with the time of a trial, without a queue that was seen to fill or to be full."""
+    trend = None if result.queues is None else result.queues.trend
+    if trend is Trend.FILLING or (result.lost_frames and late_frames(result)):
+        return False
+    return result.latency_growth_ns > 0 or growing_ppm(result) > 0
+
+
+def growing_ppm(result: TrialResult) -> float:
+    """Excess of a queue that is steady but for it, where that is certain: below what a load may have to pass."""
+    queues = result.queues
+    return 0.0 if queues is None or queues.trend is not Trend.STEADY else queues.excess_ppm
+
+
 def held_of_excess(ppm: float) -> float:
     """Share of the frames, 0 to 1, that a queue holds where more come than leave it by so much."""
     return ppm / (_PPM + ppm)
@@ -241,6 +255,22 @@ def chance_of_port(result: TrialResult, port: PortCounts) -> Fraction:
     expected = port.rx_frames / (1 - lost) if lost < 1 else 0.0
     error_pct = _sampling_error_pct(result, lost * expected, expected)
     return Fraction(0) if error_pct is None else Fraction(error_pct * expected / 100)
+
+
+def held_by_port(result: TrialResult) -> dict[int, int]:
+    """Frames to each port in queues that may not have been full at the end of a trial; empty where all were."""
+    late, trend = late_by_port(result), trend_of(result)
+    if trend is Trend.FILLING and result.queues is not None:
+        return {port: frames for port, frames in late.items() if port in result.queues.rx_ports}
+    return late if trend is Trend.UNCLEAR else {}
+
+
+def unshared_frames(own: int, of_all: int) -> int:
+    """Frames by which losses of some may differ once queues are full, from what queues hold of them and of all.
+
+    A queue that fills keeps frames of all that come. A full one loses as many, and these may all be of one sender.
+    """
+    return max(own, of_all - own) if 0 < own < of_all else 0
 
 
 def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> Verdict:

@@ -8,7 +8,7 @@ from typing import Annotated, Protocol
 
 from p4mesh.measurement.counts import Trend
 from p4mesh.methods.results import fields
-from p4mesh.methods.results.metrics import is_settled, trend_of
+from p4mesh.methods.results.metrics import growing_ppm, grows, is_settled, trend_of
 from p4mesh.methods.results.record import Record
 from p4mesh.quantities import number_text, ports_text, time_text
 from p4mesh.trial.result import TrialResult
@@ -19,6 +19,10 @@ FRAMES_LOST = "frames lost"
 """State of queues: none grew, as what one could not hold was lost."""
 NOT_JUDGED = "not judged"
 """State of queues that were not watched, as latencies of such traffic grow and fall without them."""
+UNCLEAR_LOSS = f"{FRAMES_LOST}, {Trend.UNCLEAR.value}"
+"""State of queues that may fill beside lost frames: how many a longer trial loses is not known."""
+GROWS = "may grow"
+"""State of queues beside a latency that grew by less than what makes a load fail, but certainly."""
 TOO_SHORT = "the trial is too short to tell whether a queue fills"
 
 
@@ -63,8 +67,7 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
     if not is_settled(result):
         return QueueCells(queues=TRANSIENT, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     if trend.trend is not Trend.FILLING:
-        is_lossy = bool(result.lost_frames) and trend_of(result) is not Trend.UNCLEAR
-        state = FRAMES_LOST if is_lossy else trend.trend.value
+        state = beside_loss(trend_of(result)) if result.lost_frames else trend.trend.value
         return QueueCells(queues=state, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
     return QueueCells(
         queues=trend.trend.value,
@@ -76,17 +79,25 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
     )
 
 
+def beside_loss(trend: Trend | None) -> str:
+    """The state of queues that do not certainly fill, where frames were lost."""
+    return UNCLEAR_LOSS if trend is Trend.UNCLEAR else FRAMES_LOST
+
+
 def queue_text(results: Sequence[TrialResult]) -> str | None:
     """The text beside a latency of some trials: the worst state of their queues."""
-    trends = set(map(trend_of, results))
+    trends, is_lossy = set(map(trend_of, results)), any(result.lost_frames for result in results)
     if not all(map(is_settled, results)):
         return TRANSIENT
     if Trend.FILLING in trends:
         filling = [each.queues for each in results if each.queues and each.queues.trend is Trend.FILLING]
         return f"{Trend.FILLING.value}, {number_text(max(trend.excess_ppm for trend in filling), 4)} ppm"
     if Trend.UNCLEAR in trends:
-        return Trend.UNCLEAR.value
-    if any(result.lost_frames for result in results):
+        return UNCLEAR_LOSS if is_lossy else Trend.UNCLEAR.value
+    if any(map(grows, results)):
+        excess_ppm = max(map(growing_ppm, results))
+        return f"{GROWS}, {number_text(excess_ppm, 4)} ppm" if excess_ppm else GROWS
+    if is_lossy:
         return FRAMES_LOST
     return Trend.STEADY.value if Trend.STEADY in trends else None
 

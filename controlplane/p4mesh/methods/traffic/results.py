@@ -23,10 +23,12 @@ from p4mesh.methods.results.metrics import (
     is_settled,
     late_of_flows,
     missed_error_pct,
+    missed_frames,
     trend_of,
     uneven_frames,
+    unshared_frames,
 )
-from p4mesh.methods.results.queues import FRAMES_LOST, NOT_JUDGED, TRANSIENT
+from p4mesh.methods.results.queues import NOT_JUDGED, TRANSIENT, beside_loss
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
@@ -501,7 +503,11 @@ def _fills(found: Sequence[Found], result: TrialResult) -> bool:
 
 def _loss_ratio_error(counts: Counts, result: TrialResult) -> float | None:
     error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames)
-    return None if error_pct is None else min(1.0, error_pct / 100)
+    if error_pct is None:
+        return None
+    held = counts.missed_frames - counts.lost_frames
+    unshared = unshared_frames(held, missed_frames(result) - result.lost_frames)
+    return min(1.0, error_pct / 100 + unshared / counts.expected_frames)
 
 
 def _tells(fills: bool, result: TrialResult) -> bool:
@@ -523,8 +529,8 @@ def _queues(found: Sequence[Found], result: TrialResult) -> str:
         return TRANSIENT
     if trend is not None and _fills(found, result):
         return f"{trend.trend.value}, {number_text(trend.excess_ppm, 4)} ppm"
-    if any(one.flow.lost_frames for one in found) and trend_of(result) is not Trend.UNCLEAR:
-        return FRAMES_LOST
+    if any(one.flow.lost_frames for one in found):
+        return beside_loss(trend_of(result))
     if trend is None:
         return NOT_JUDGED
     return Trend.STEADY.value if trend.trend is Trend.FILLING else trend.trend.value

@@ -216,6 +216,8 @@ def test_the_error_of_a_percentile_is_unknown_while_a_queue_fills_and_reaches_th
         ({}, True),
         ({"queues": QueueTrend(Trend.STEADY)}, True),
         ({"queues": QueueTrend(Trend.UNCLEAR)}, False),
+        ({"queues": QueueTrend(Trend.STEADY, error_ppm=40.0)}, True),
+        ({"queues": QueueTrend(Trend.STEADY, excess_ppm=0.1)}, False),
         ({"latency_growth_ns": 400.0}, False),
     ],
 )

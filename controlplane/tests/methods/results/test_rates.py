@@ -22,6 +22,7 @@ from p4mesh.methods.results.metrics import (
     begun_share,
     early_frames,
     early_of_flows,
+    held_by_port,
     judge_loss,
     judge_missed,
     late_by_port,
@@ -33,6 +34,7 @@ from p4mesh.methods.results.metrics import (
     search_verdict,
     steady_share,
     transmission_s,
+    unshared_frames,
 )
 from p4mesh.methods.results.queues import queue_cells, queue_findings, queue_text
 from p4mesh.methods.results.throughput_tables import directions
@@ -283,7 +285,8 @@ def test_a_trial_passes_up_to_what_is_acceptable_and_one_that_cannot_be_trusted_
 
 
 FILLING = QueueTrend(Trend.FILLING, 123.456, 7.0, 51.2345, 20.0, (4, 2))
-STEADY = QueueTrend(Trend.STEADY, 3.0, 4.0)
+STEADY = QueueTrend(Trend.STEADY, error_ppm=7.0)
+GROWING = QueueTrend(Trend.STEADY, 3.0, 4.0)
 UNCLEAR = QueueTrend(Trend.UNCLEAR, 3.0, 4.0, longer=2)
 
 
@@ -291,8 +294,9 @@ UNCLEAR = QueueTrend(Trend.UNCLEAR, 3.0, 4.0, longer=2)
     ("trend", "cells", "sentence"),
     [
         (None, None, ""),
-        # Arrivals beyond departures are excluded above 3 and 4 parts in a million.
         (STEADY, ("steady", None, 7.0, None, None), ""),
+        # Arrivals beyond departures are excluded above 3 and 4 parts in a million.
+        (GROWING, ("steady", None, 7.0, None, None), ""),
         (UNCLEAR, ("too short to tell", None, 7.0, None, None), "the trial is too short to tell whether a queue fills"),
         (
             FILLING,
@@ -326,18 +330,21 @@ def test_a_trial_that_ends_in_a_transient_tells_nothing_of_its_queues() -> None:
     assert queue_text([ended, SOME]) == "transient"
 
 
+LOST_AND_UNCLEAR = "frames lost, too short to tell"
+
+
 @pytest.mark.parametrize(
     ("queued", "lost", "early", "states"),
     [
-        ((0,), 1, 0, ("frames lost", "too short to tell", "filling")),
+        ((0,), 1, 0, ("frames lost", LOST_AND_UNCLEAR, "filling")),
         # Of 100,000 frames, 0.7 may have stayed in a queue meanwhile, and 2 more where chance took one of the others.
         ((2,), 1, 0, ("frames lost", "frames lost", "filling")),
-        ((1,), 1, 0, ("frames lost", "too short to tell", "filling")),
+        ((1,), 1, 0, ("frames lost", LOST_AND_UNCLEAR, "filling")),
         ((16,), 99, 0, ("frames lost", "frames lost", "filling")),
         # The queue of one port is full, that of another one is not.
-        ((16, 1), 99, 0, ("frames lost", "too short to tell", "filling")),
+        ((16, 1), 99, 0, ("frames lost", LOST_AND_UNCLEAR, "filling")),
         # A policer loses frames in front of a queue, too.
-        ((0,), 1, 5, ("frames lost", "too short to tell", "filling")),
+        ((0,), 1, 5, ("frames lost", LOST_AND_UNCLEAR, "filling")),
     ],
 )
 def test_frames_that_are_lost_are_those_of_a_queue_only_where_it_holds_more_than_came_while_it_was_watched(
@@ -349,9 +356,35 @@ def test_frames_that_are_lost_are_those_of_a_queue_only_where_it_holds_more_than
     some = replace(SOME, lost_frames=lost, ports=ports, transient=Transient(0, over=True, frames=early))
     results = [replace(some, queues=trend) for trend in (STEADY, UNCLEAR, FILLING)]
     assert tuple(cells and cells.queues for cells in map(queue_cells, results)) == states
-    assert [(text or "").split(",")[0] for text in (queue_text([result]) for result in results)] == list(states)
-    grows = [Circumstances.of([result], Fraction(0)).filling for result in results]
-    assert grows == [False, states[1] == "too short to tell", True]
+    texts = [queue_text([result]) for result in results]
+    assert texts == [*states[:2], "filling, 123.5 ppm"]
+    grow = [Circumstances.of([result], Fraction(0)).filling for result in results]
+    assert grow == [False, states[1] == LOST_AND_UNCLEAR, True]
+
+
+@pytest.mark.parametrize(
+    ("own", "of_all", "frames"), [(0, 9, 0), (9, 9, 0), (1, 9, 8), (8, 9, 8), (4, 9, 5), (5, 9, 5), (1, 2, 1)]
+)
+def test_a_full_queue_loses_all_frames_of_some_or_none_of_them(own: int, of_all: int, frames: int) -> None:
+    assert unshared_frames(own, of_all) == frames
+
+
+@pytest.mark.parametrize(
+    ("trend", "held"),
+    [
+        (replace(FILLING, rx_ports=(2, 4)), {2: 5, 4: 7}),
+        (replace(FILLING, rx_ports=(3,)), {3: 6}),
+        (UNCLEAR, {2: 5, 3: 6, 4: 7}),
+        (STEADY, {}),
+        (None, {}),
+    ],
+)
+def test_frames_in_queues_that_may_not_be_full_are_those_to_ports_behind_them(
+    trend: QueueTrend | None, held: dict[int, int]
+) -> None:
+    ports = tuple(PortCounts(port, rx_frames=10**6, late_frames=port + 3, queued_frames=port + 3) for port in (2, 3, 4))
+    lost = 10**6 if trend in (None, STEADY) else int(trend is UNCLEAR)
+    assert held_by_port(replace(SOME, queues=trend, ports=ports, lost_frames=lost)) == held
 
 
 def test_one_port_is_no_ports() -> None:
@@ -366,6 +399,7 @@ def test_a_latency_has_the_worst_queue_of_its_trials_beside_it() -> None:
     assert text(STEADY, UNCLEAR, FILLING, replace(FILLING, excess_ppm=77.0)) == "filling, 123.5 ppm"
     assert text(STEADY, UNCLEAR, None) == "too short to tell"
     assert (text(STEADY, None), text(None), text(STEADY, lost=1)) == ("steady", None, "frames lost")
+    assert (text(STEADY, GROWING), text(GROWING, UNCLEAR)) == ("may grow, 3 ppm", "too short to tell")
     assert (text(None, lost=1), text(STEADY, FILLING, lost=1)) == ("frames lost", "filling, 123.5 ppm")
 
 
