@@ -142,12 +142,15 @@ def held_of_excess(ppm: float) -> float:
     return ppm / (_PPM + ppm)
 
 
-def missed_error_pct(result: TrialResult, missed_frames: int, frames: int) -> float | None:
-    """Error of the loss of some frames of a trial in percent (95 %): all the rest where it is not long enough."""
+def missed_error_pct(result: TrialResult, missed_frames: int, frames: int, unshared: int = 0) -> float | None:
+    """Error of the loss of some frames of a trial in percent (95 %): all the rest where it is not long enough.
+
+    ``unshared`` of them may be lost or not as a queue that others share with them is full.
+    """
     error_pct = _sampling_error_pct(result, missed_frames, frames)
     if error_pct is None:
         return None
-    error_pct = max(error_pct + 100 * uneven_frames(result) / frames, 100 * held_share(result))
+    error_pct = max(error_pct + 100 * (uneven_frames(result) + unshared) / frames, 100 * held_share(result))
     return rate_error(result, 100 * (1 - missed_frames / frames), error_pct)
 
 

@@ -25,6 +25,7 @@ from p4mesh.methods.results.metrics import (
     rate_error,
     steady_share,
     transmission_s,
+    unshared_frames,
 )
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.queues import queue_cells
@@ -133,8 +134,10 @@ class CongestionControl(MethodOf[Congestion]):
             if longer >= MOST_LENGTHENING or not _held_back(blocks, both) or not parameters.is_word("duration_ms"):
                 break
             longer = min(_LONGER * longer, MOST_LENGTHENING)
-        row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), transmission_s(spec))
-        if row.head_of_line_blocking == _YES and (between := _crossed(bed, blocks)):
+        between = _crossed(bed, blocks)
+        most_pct, seconds = shared.maximum_load_pct(parameters), transmission_s(spec)
+        row = _row(size, blocks, alone, both, most_pct, seconds, one_way=bool(between))
+        if row.head_of_line_blocking == _YES and between:
             reason = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
             return replace(row, head_of_line_blocking=_INCONCLUSIVE, reason=reason)
         return row
@@ -272,7 +275,10 @@ def _row(
     both: TrialResult,
     maximum_pct: Fraction,
     seconds: Fraction,
+    *,
+    one_way: bool,
 ) -> Congestion:
+    """The row of two trials; ``one_way``: frames to both ports go through one link, whose full queue loses by phase."""
     uncongested, congested = (_to(both, {block[place] for block in blocks}) for place in (2, 3))
     untrusted = next((result for result in (alone, both) if not result.status.trusted), None)
     lost_u, lost_c = _lost(uncongested), _lost(congested)
@@ -305,6 +311,7 @@ def _row(
         0 if held or not lost else round((loss_error_pct(lost, _sent(flows)) or 0) * _sent(flows) / 100)
         for lost, held, flows in ((lost_u, late_u + early_u, uncongested), (lost_c, late_c + early_c, congested))
     )
+    unshared = max(missed_u, missed_c) if one_way else unshared_frames(late_u, late_u + late_c)
     forgiven_u, forgiven_c = (BUCKET_FRAMES * sources * len(blocks) for sources in (1, 2))
     return Congestion(
         frame_size_bytes=size,
@@ -321,7 +328,9 @@ def _row(
             rate_error(
                 both,
                 received_c / seconds,
-                (cut_frames(both, len(blocks)) + hidden_frames(both) + chance) / seconds / steady_share(both),
+                (cut_frames(both, len(blocks)) + hidden_frames(both) + chance + unshared)
+                / seconds
+                / steady_share(both),
             )
         ),
         congested_bucket_fps=float(max(0, received_c - forgiven_c) / seconds),
@@ -331,20 +340,26 @@ def _row(
         uncongested_tx_frames=_sent(uncongested),
         uncongested_rx_frames=_sent(uncongested) - lost_u,
         uncongested_loss_pct=_percent(missed_u, _sent(uncongested)),
-        uncongested_loss_error_pct=missed_error_pct(both, missed_u, _sent(uncongested)),
+        uncongested_loss_error_pct=_loss_error_pct(both, missed_u, _sent(uncongested), unshared),
         uncongested_bucket_pct=_bucket_pct(missed_u + forgiven_u, _sent(uncongested)),
         congested_tx_frames=_sent(congested),
         congested_rx_frames=_sent(congested) - lost_c,
         congested_late_frames=late_c,
         corrupted_frames=both.corrupted_frames or None,
         congested_loss_pct=_percent(missed_c, _sent(congested)),
-        congested_loss_error_pct=missed_error_pct(both, missed_c, _sent(congested)),
+        congested_loss_error_pct=_loss_error_pct(both, missed_c, _sent(congested), unshared),
         congested_bucket_pct=_bucket_pct(missed_c + forgiven_c, _sent(congested)),
         head_of_line_blocking=blocking,
         back_pressure=back_pressure,
         state=state,
         reason=reason,
     )
+
+
+def _loss_error_pct(both: TrialResult, missed: int, sent: int, unshared: int) -> float | None:
+    """Error of a loss, which is 0 to 100 %."""
+    error_pct = missed_error_pct(both, missed, sent, unshared)
+    return None if error_pct is None else min(error_pct, 100 * max(missed, sent - missed) / sent)
 
 
 def _offered_pct(

@@ -502,12 +502,10 @@ def _fills(found: Sequence[Found], result: TrialResult) -> bool:
 
 
 def _loss_ratio_error(counts: Counts, result: TrialResult) -> float | None:
-    error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames)
-    if error_pct is None:
-        return None
     held = counts.missed_frames - counts.lost_frames
     unshared = unshared_frames(held, missed_frames(result) - result.lost_frames)
-    return min(1.0, error_pct / 100 + unshared / counts.expected_frames)
+    error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames, unshared)
+    return None if error_pct is None else min(1.0, error_pct / 100)
 
 
 def _tells(fills: bool, result: TrialResult) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from support.beds import GIGABIT, make_bed
 from support.fakes import FlowMeasurer, lossless
-from support.runs import run_unit
+from support.networks import changed
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import PortCounts, QueueTrend, Transient, Trend
@@ -148,6 +149,25 @@ def test_loss_behind_a_link_between_devices_is_no_head_of_line_blocking() -> Non
     assert "64 B: both flows share the way from a to b" in outcome.findings[0]
     assert run(queue_at_c, devices="aabb")[0].head_of_line_blocking == "no"
     assert run(blocking, devices="aaab")[0].head_of_line_blocking == "yes", "the uncongested flow stays in a"
+
+
+def test_rates_behind_a_link_between_devices_contain_those_once_its_queue_is_full() -> None:
+    """200 frames wait for the link; full, it loses all frames to the port that the other source sends nothing to."""
+    topology = changed("two-switches", ("queue_frames: 16", "queue_frames: 200"))
+
+    def row(frames: int) -> dict[str, Any]:
+        settings = ("learning_wait_ms=1", "settle_ms=10", "restabilise_ms=1", f"scaled_frames={frames}")
+        return dict(run_on_sim(TEST, topology, (300,), *settings)[1].tables[0].rows[0])
+
+    short, long = row(400), row(6000)
+    assert (long["uncongested_fps"], long["congested_loss_pct"]) == (0, pytest.approx(100 / 3))
+    for key, error in (
+        ("uncongested_fps", "block_error_fps"),
+        ("congested_fps", "block_error_fps"),
+        ("uncongested_loss_pct", "uncongested_loss_error_pct"),
+        ("congested_loss_pct", "congested_loss_error_pct"),
+    ):
+        assert 0 < abs(short[key] - long[key]) <= short[error] + long[error], key
 
 
 def test_blocks_of_any_ports() -> None:
