@@ -54,7 +54,7 @@ def test_rates_of_ports_behind_a_trunk_contain_those_once_its_queue_is_full() ->
     trunk = ("queue_frames: 16}\n  - name: second", "queue_frames: 1000}\n  - name: second")
     settings = ("parts=forwarding", "sweep_start_pct=80", "sweep_end_pct=80", *QUICK)
 
-    def rates(frames: int) -> dict[int, tuple[float, float]]:
+    def rates(frames: int) -> dict[Any, tuple[Any, Any]]:
         _, outcome, _ = run_on_sim(
             MultipleDevices(), changed("two-switches", trunk), (64,), *settings, f"scaled_frames={frames}"
         )
