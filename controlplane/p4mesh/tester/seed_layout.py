@@ -232,7 +232,7 @@ def _in_words(layer: Layer, field: Modifiable, place: Place, fields: Fields) -> 
         return None
     word = place.word + (begin - 1) // _WORD_BITS
     shift = -begin % _WORD_BITS
-    if shift + field.width_bits > _WORD_BITS or word >= changing:
+    if word >= changing:
         return None
     return FieldPlace(f"{place.header.upper()}_WORD", word, _WORD_BITS, shift, field.width_bits)
 
