@@ -109,7 +109,9 @@ def repetition_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
             count[case] += 1
             cells: dict[str, Any] = {"moment": "during" if unit.during else "before", "repetition": count[case]}
             alone = {"moment": "tester alone", "failures": None} if unit.failures < 0 else {}
-            rows.append((unit, repetition, cells | alone))
+            # A loss until the end of the trial is no time of recovery.
+            ended = {} if repetition.recovered else {"loss_ms": None, "stamps_ms": None}
+            rows.append((unit, repetition, cells | alone | ended))
     where = (*_WHERE, fields.MOMENT, fields.REPETITION)
     keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
     columns = (*where, *Repetition.columns())

@@ -119,6 +119,9 @@ def test_a_device_that_does_not_recover_is_a_fail(tmp_path: Path) -> None:
     (row,) = rows(found, "switchover")
     assert row["recovered"] == "no" and row["lost_frames_avg"] > 0
     assert row["loss_ms_avg"] is None, "a loss until the end of the trial is no time of recovery"
+    (each,) = (table for table in found.outcome.tables if table.name == "repetitions")
+    lossy = [one for one in each.rows if one["lost_frames"]]
+    assert lossy and all(one["loss_ms"] is None for one in lossy)
 
 
 def unit(failures: int, times_us: tuple[float, ...], jitter_us: float) -> CaseUnit:
