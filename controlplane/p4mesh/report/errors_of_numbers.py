@@ -114,13 +114,16 @@ class NumberErrors:
         """By how much a long trial may carry less and more than the load that a search found, in % of line rate.
 
         Less by the loss that its trials do not exclude, more up to the load that failed, or to the next one to try.
+        Nothing is known of more where the highest load has passed.
         """
         less, more = share - number(row.get(fields.CARRIED_PCT.key) or share), 0.0
         for search in self._searches:
             if search.get(fields.FRAME_SIZE_BYTES.key) == row.get(fields.FRAME_SIZE_BYTES.key):
                 less = max(less, share * number(search.get(fields.EXCLUDED_LOSS_PPM.key)) / _PPM)
-                width = share * number(search.get(fields.WIDTH_PCT.key)) / _PCT
-                more = max(more, number(search.get(fields.RESOLUTION_PCT.key)) + width)
+                next_pct = number(search.get(fields.RESOLUTION_PCT.key))
+                next_pct += share * (1 + number(search.get(fields.WIDTH_PCT.key)) / _PCT)
+                highest_pct = share if search.get(fields.AT_LEAST.key) == "yes" else search.get(fields.MAXIMUM_PCT.key)
+                more = max(more, min(next_pct, number(highest_pct or next_pct)) - share)
         failed = number(row.get(fields.UPPER_PCT.key))
         return less, failed - share if failed else more
 

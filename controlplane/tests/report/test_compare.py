@@ -228,6 +228,12 @@ def test_a_search_leaves_open_the_loss_that_it_does_not_exclude_and_what_is_belo
     assert (found.below, found.above) == pytest.approx((0.4, 0.1))
     without = errors.bounds_of(table, {**row, "upper_pct": None}, fields.THROUGHPUT_PCT)
     assert (without.below, without.above) == pytest.approx((0.04, 0.01)), "the next load to try"
+    for passed in ({"at_least": "yes"}, {"maximum_pct": 80.0}):
+        highest = replace(searches, rows=({**searches.rows[0], **passed},))
+        found = NumberErrors({"parameters": []}, (table, highest)).bounds_of(
+            table, {**row, "upper_pct": None}, fields.THROUGHPUT_PCT
+        )
+        assert (found.below, found.above) == pytest.approx((0.04, 0)), "the highest load of the search has passed"
     assert errors.bounds_of(table, {**row, "frame_size_bytes": 128}, fields.THROUGHPUT_PCT).below == 0
     # Between what is carried for good and what fails: 2 and 1 % of line rate are 20 and 10 Mbit/s.
     wide = errors.bounds_of(table, {**row, "carried_pct": 78.0, "upper_pct": 81.0}, fields.THROUGHPUT_L1_MBPS)
