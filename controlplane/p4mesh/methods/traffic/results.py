@@ -321,9 +321,11 @@ class _Rows:
         jitter = Jitter.of(summary, self._circumstances)
         ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
         tells = _tells(_fills(found, result), result)
-        error = None if tells and not counts.missed_frames else _loss_ratio_error(counts, result)
-        # Chance is no reason against a class: what was lost is what counts.
-        beyond = None if tells else error
+        held = counts.missed_frames - counts.lost_frames
+        unshared = unshared_frames(held, missed_frames(result) - result.lost_frames)
+        error = None if tells and not counts.missed_frames else _loss_ratio_error(counts, result, unshared)
+        # Chance, and who loses of a queue, are no reason against a class: what was lost is what counts.
+        beyond = None if tells else _loss_ratio_error(counts, result)
         judgement = _judgement(item.accept, counts, ratio, beyond, latency, jitter, result)
         return ClassResult(
             run=self._run,
@@ -501,9 +503,7 @@ def _fills(found: Sequence[Found], result: TrialResult) -> bool:
     )
 
 
-def _loss_ratio_error(counts: Counts, result: TrialResult) -> float | None:
-    held = counts.missed_frames - counts.lost_frames
-    unshared = unshared_frames(held, missed_frames(result) - result.lost_frames)
+def _loss_ratio_error(counts: Counts, result: TrialResult, unshared: int = 0) -> float | None:
     error_pct = missed_error_pct(result, counts.missed_frames, counts.expected_frames, unshared)
     return None if error_pct is None else min(1.0, error_pct / 100)
 
