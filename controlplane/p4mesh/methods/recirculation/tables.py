@@ -111,11 +111,13 @@ def repetition_table(units: Sequence[CaseUnit], bed: Bed) -> Table:
             alone = {"moment": "tester alone", "failures": None} if unit.failures < 0 else {}
             # A loss until the end of the trial is no time of recovery.
             ended = {} if repetition.recovered else {"loss_ms": None, "stamps_ms": None}
-            rows.append((unit, repetition, cells | alone | ended))
+            # Averages over two ways depend on how long each was taken.
+            mixed = {"avg_us": None, "jitter_avg_us": None} if unit.during else {}
+            rows.append((unit, repetition, cells | alone | ended | mixed))
     where = (*_WHERE, fields.MOMENT, fields.REPETITION)
     keys = (*_KEYS, fields.MOMENT, fields.REPETITION)
     columns = (*where, *Repetition.columns())
-    note = stamps_text(bed)
+    note = f"{stamps_text(bed)} Trials with failures during the traffic have no averages: frames took different ways."
     return Repetition.table("repetitions", "Each trial", rows, note, columns=columns, keys=keys, detail=True)
 
 

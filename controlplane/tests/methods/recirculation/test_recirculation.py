@@ -444,6 +444,7 @@ def test_tables_by_hand() -> None:
         *(("during", 5, number) for number in (1, 2, 3, 4)),
     ]
     assert [row.get("resolution_ms") for row in each] == [None] * 7 + [1, 3, 1, 1]
+    assert [row.get("avg_us") for row in each] == [1, 10, 12, 10, 12, 10, None, *[None] * 4], "of one way each"
     parameters = resolve("recirculation.delta", PARAMETERS, ())
     assert findings_of(units, bed, parameters) == (
         "118 B, 1 %, 5 failures: INVALID: too slow",
