@@ -6,11 +6,15 @@ from contextlib import AbstractContextManager
 from fractions import Fraction
 from ipaddress import IPv4Address
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from support.networks import parsed, switch
 
 from p4mesh.layers import udp
+from p4mesh.measurement.counted_groups import group_frames
 from p4mesh.tester import dataplane
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
@@ -58,6 +62,20 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
         measured = [flow for flow in result.flows if flow.stream == "groups"]
         assert {flow.tx_frames for flow in measured} == {1, 2} and len(measured) > 30_000
         assert all(flow.latency and flow.latency.count == flow.rx_frames for flow in measured)
+
+
+def test_a_source_that_is_a_member_receives_nothing_of_its_own() -> None:
+    """Ports 2 and 5 are counted; port 2 sends 7 frames to a group of both and 8 to one of port 5."""
+    groups = SimpleNamespace(
+        tx_port=2, first=1, destinations=[SimpleNamespace(ports=ports) for ports in ((2, 5), (5,))]
+    )
+    plan: Any = SimpleNamespace(counted_ports=(2, 5), counted=[groups])
+    received = np.array([[9, 0, 0], [9, 7, 8], [9, 9, 9]])
+    reading: Any = SimpleNamespace(groups=received, records={"flow_sequence": np.array([1, 7, 8], np.uint32)})
+    (found,) = group_frames(plan, reading)
+    assert found.expected.tolist() == [[False, False], [True, True]]
+    assert found.sent.tolist() == [[7, 8], [7, 8]]
+    assert found.received.tolist() == [[0, 0], [7, 8]]
 
 
 @pytest.mark.parametrize("of_all_cells", [dataplane._OF_ALL_CELLS, 1 << 20])

@@ -250,6 +250,10 @@ def test_more_sources_than_the_program_has_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="needs 4 sources of messages, the program has 3"):
         with_messages(plan, bounds)
     assert with_messages(plan, replace(bounds, message_sources=0)).messages == ()
+    sources = with_messages(plan, replace(bounds, message_sources=4)).messages
+    assert [(source.number, source.tx_port, source.rx_port, source.first_flow) for source in sources] == [
+        (0, 1, 11, 0), (1, 1, 12, 4), (2, 2, 12, 8), (3, 2, 11, 12)
+    ]  # fmt: skip
 
 
 def untrusted(counted: tuple[int, ...], bits: int = 48, latency_ticks: int = 0) -> str:
