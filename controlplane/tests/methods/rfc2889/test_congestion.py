@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.measurement.counts import PortCounts, QueueTrend, Transient, Trend
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl
+from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl, _skew
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -324,3 +325,11 @@ def test_what_each_source_offers_is_shown_by_itself() -> None:
 
     result, _ = run_unit(TEST, make_bed(behind="aaaa"), Slow(lossless), 64, "scaled_frames=6000")
     assert (result.split_pct, result.steady_pct) == (100, 75)
+
+
+def test_sources_that_both_start_late_are_as_far_apart_as_their_starts() -> None:
+    """1 and 4.1 ms: 3.1 ms of 1,488,095 frames/s, half of which one source sends to the congested port."""
+    starts = [SimpleNamespace(tx_port=port, first_tx_ns=start_ns) for port, start_ns in ((1, 10**6), (2, 4_100_000))]
+    both: Any = SimpleNamespace(flows=starts)
+    assert "started 3,100 us apart" in _skew(both, [(1, 2, 3, 4)], Fraction(1_488_095))
+    assert _skew(both, [(1, 2, 3, 4)], Fraction(600)) == "", "less than a frame"
