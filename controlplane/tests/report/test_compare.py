@@ -339,8 +339,8 @@ def test_a_share_of_frames_has_the_interval_of_its_count_unless_a_column_tells_i
     row: dict[str, Cell] = {"tx_frames": 1000, "loss_pct": 0.1, "loss_ratio": 0.001, "expected_frames": 8000}
     found = errors.bounds_of(table, row, fields.LOSS_PCT)
     assert (found.below, found.above) == pytest.approx((0.08235, 0.46426), abs=1e-5)
-    limits: dict[str, Cell] = {**row, "loss_low_pct": 0.04, "loss_high_pct": 0.5}
-    found = errors.bounds_of(table, limits, fields.LOSS_PCT)
+    known: dict[str, Cell] = {**row, "loss_low_pct": 0.04, "loss_high_pct": 0.5}
+    found = errors.bounds_of(table, known, fields.LOSS_PCT)
     assert (found.below, found.above) == pytest.approx((0.06, 0.4)), "limits of the row know more"
     found = errors.bounds_of(table, row, fields.LOSS_RATIO)
     assert (found.below, found.above) == pytest.approx((0.0008235, 0.0046426), abs=1e-7)
