@@ -83,3 +83,30 @@ def test_numbers_of_a_chassis_stand_beside_their_errors(script: ModuleType, tmp_
     before = text.replace("6.528 +-0.012", "7")
     assert "".join(chassis.tables(Path("nowhere"), published, before)) == before != text
     assert "".join(chassis.tables(tmp_path, published, before)) == text
+
+
+@pytest.mark.usefixtures("script")
+def test_what_a_chassis_page_says_of_its_tables_is_what_they_hold() -> None:
+    """How far averages, largest latencies and the jitter of layer 2 are from the published ones."""
+    text = importlib.import_module("compare_chassis").DOCUMENT.read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0].isdigit()]
+    tables = [row for row in rows if len(row) == 14]
+    unicast, multicast = tables[8:-8], tables[-8:]
+    for part, most_pct in ((unicast, 16.3), (multicast, 13.8)):
+        assert max(abs(float(row[9].removesuffix(" %"))) for row in part) == pytest.approx(most_pct, abs=0.15)
+    largest = [float(row[11].split(", ")[1]) / float(row[10].split(", ")[1]) for row in tables[8:]]
+    assert (min(largest), sorted(largest)[-3:]) == (
+        pytest.approx(0.58, abs=0.01),
+        pytest.approx([0.99, 1.01, 1.04], abs=0.005),
+    )
+    jitter = [row for row in rows if len(row) == 5 and "+-" in row[1]]
+    ratios = {
+        row[0]: [float(cell.split(" / ")[1].split()[0]) / float(cell.split(" / ")[0]) for cell in row[1:]]
+        for row in jitter
+        if "NA" not in "".join(row)
+    }
+    assert (min(ratios["9216"]), max(ratios["9216"])) == (pytest.approx(7.8, abs=0.05), pytest.approx(9.0, abs=0.05))
+    assert max(max(found) for size, found in ratios.items() if int(size) > 256) == pytest.approx(9.0, abs=0.05)
+    for said in ("within 16.3 % for unicast", "0.58 to 0.99", "up to 9.0 times", "7.8 to 9.0 times at 9,216"):
+        assert said in " ".join(text.split()), said
