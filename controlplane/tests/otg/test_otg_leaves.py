@@ -6,7 +6,7 @@ is not there is added with what it requires. What is read then is not what was r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -114,12 +114,13 @@ def ignored(data: dict[str, Any], path: Path, descriptor: Descriptor) -> Iterato
             continue
         at = (*path, field.name)
         if field.message_type is None:
-            results = [
-                read(changed(data, path, field.name, [value] if field.is_repeated else value, kinds))
-                for value in values(field, model)
-            ]
-            taken = [result for result in results if isinstance(result, Configuration)]
-            if len(taken) > 1 and all(result == before for result in taken):
+            if in_vain_with(
+                before,
+                (
+                    changed(data, path, field.name, [value] if field.is_repeated else value, kinds)
+                    for value in values(field, model)
+                ),
+            ):
                 yield ".".join(map(str, at))
             continue
         inner = data
@@ -130,6 +131,18 @@ def ignored(data: dict[str, Any], path: Path, descriptor: Descriptor) -> Iterato
         # An object that is warned of as a whole has no effect in any way.
         if isinstance(after, Configuration) and (inner is data or not warned(after) - warned(before)):
             yield from ignored(inner, (*at, 0) if field.is_repeated else at, field.message_type)
+
+
+def in_vain_with(before: Configuration | list[str], tried: Iterable[dict[str, Any]]) -> bool:
+    """Whether more than one value is taken, and none of them changes anything; the first that does is enough."""
+    taken = 0
+    for one in tried:
+        result = read(one)
+        if isinstance(result, Configuration):
+            if result != before:
+                return False
+            taken += 1
+    return taken > 1
 
 
 def warned(read_before: Configuration | list[str]) -> set[str]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from p4mesh.cli.main import main
 
 ROOT = Path(__file__).parents[3]
 _PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -19,6 +24,7 @@ _FILE = re.compile(r"(?:#|//) file: (\S+)\n")
 _ELIDED = "..."
 _COMPILER = "p4c-bm2-ss"
 _PATIENCE_S = 300
+_OF_THE_SHELL = re.compile(r"[;|<>$&`*?]")
 
 
 def _commands(page: Path) -> str:
@@ -59,8 +65,12 @@ def first_difference(shown: list[str], printed: list[str]) -> str | None:
     return None if may_skip or place == len(printed) else f"end, not {printed[place]}"
 
 
-def execute(page: Path, directory: Path) -> None:
-    """Do what a page says in an empty directory; skips the test where its compiler is missing."""
+def execute(page: Path, directory: Path, here: pytest.MonkeyPatch | None = None) -> None:
+    """Do what a page says in an empty directory; skips the test where its compiler is missing.
+
+    With ``here``, commands of P4Mesh that need no shell run in this process: each process of one takes a second of
+    processor time to load it, and one for each of its workers.
+    """
     text = page.read_text(encoding="utf-8")
     if _COMPILER in text and shutil.which(_COMPILER) is None:
         pytest.skip(f"{_COMPILER} is not installed")
@@ -72,7 +82,9 @@ def execute(page: Path, directory: Path) -> None:
         command.chmod(0o755)
     work = directory / "work"
     work.mkdir()
-    environment = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}"}
+    if here is not None:
+        here.chdir(work)
+        here.setattr(os, "cpu_count", lambda: 1)
     blocks = _BLOCK.findall(text)
     assert blocks
     for kind, block in blocks:
@@ -82,10 +94,27 @@ def execute(page: Path, directory: Path) -> None:
             continue
         assert kind == "console", f"{page.name}: a block is a file or a console"
         for words, shown in steps(block):
-            done = subprocess.run(
-                ["/bin/sh", "-c", words], cwd=work, env=environment, capture_output=True, text=True, timeout=_PATIENCE_S
-            )
+            if here is not None and words.startswith("p4mesh ") and not _OF_THE_SHELL.search(words):
+                code, printed, told = _run_here(words)
+            else:
+                code, printed, told = _run_in_shell(words, work, binaries)
             if "$?" not in words:
-                assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
-            missing = first_difference(shown, done.stdout.splitlines())
-            assert missing is None, f"{words}\nprints no line: {missing}\n{done.stdout}"
+                assert code == 0, f"{words}\n{printed}{told}"
+            missing = first_difference(shown, printed.splitlines())
+            assert missing is None, f"{words}\nprints no line: {missing}\n{printed}"
+
+
+def _run_here(words: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of a command of P4Mesh."""
+    with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()) as told:
+        code = main(shlex.split(words)[1:])
+    return code, printed.getvalue(), told.getvalue()
+
+
+def _run_in_shell(words: str, work: Path, binaries: Path) -> tuple[int, str, str]:
+    """Exit code, output and errors of a line of the page, with the commands in ``binaries``."""
+    environment = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", words], cwd=work, env=environment, capture_output=True, text=True, timeout=_PATIENCE_S
+    )
+    return done.returncode, done.stdout, done.stderr

@@ -10,8 +10,8 @@ from support.tutorial_pages import PAGES, ROOT, execute, first_difference
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
-    execute(page, tmp_path)
+def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute(page, tmp_path, monkeypatch)
 
 
 def test_every_page_of_the_site_is_reached_from_its_start() -> None:
