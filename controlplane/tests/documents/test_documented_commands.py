@@ -198,10 +198,12 @@ def test_a_command_runs(command: Written, tmp_path: Path, monkeypatch: pytest.Mo
     """Goal: commands are not only accepted; with fewer frames, and sessions, on sim, they end without a doubt."""
     monkeypatch.chdir(ROOT)
     size = [] if "--sizes" in command.words else ["--sizes", "512"]
-    enough = {"256x100g-bgp": "1-16", "chassis.full_mesh": "1-8", "fully_meshed --topology topologies/wrs-18": "1-5"}
+    enough = {"256x100g-bgp": "1-16", "chassis.full_mesh": "1-8", "fully_meshed --topology topologies/wrs-18": "1-3"}
     ports = [word for name, most in enough.items() if name in command.text for word in ("--ports", most)]
     fewer = {
         "run": [*size, *ports, "--set", "scaled_frames=200", "--jobs", "1"],
-        "traffic": [] if "duration_s=" in command.text else ["--set", "duration_s=0.05"],
+        "traffic": []
+        if "duration_s=" in command.text
+        else ["--set", f"duration_s={0.04 if 'timing-network' in command.text else 0.01}"],
     }
     assert main([*command.words, *fewer[command.words[0]], "--out", str(tmp_path / "run")]) == 0

@@ -2,7 +2,7 @@
 
 Method: everything is read from the page. The address is that of the fake, and trials have 30 frames a port, because
 the fake counts each frame in Python; each switch measures one of the sizes, and one of them all that the page says of
-its first run. Loads and all other settings are those of the page.
+its first run, with two loads of a sweep and a coarse search. All other settings are those of the page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from p4mesh.tester.contract import P4SRC
 
 PAGE = (Path(__file__).parents[3] / "docs" / "TOFINO.md").read_text()
 STEPS = PAGE[PAGE.index("## From a switch to a first result") : PAGE.index("Expect these results:")]
-SHORT = ("duration_ms=scaled", "scaled_frames=30", "settle_ms=1", "restabilise_ms=0", "learning_wait_ms=0")
+SHORT = (
+    "duration_ms=scaled",
+    "scaled_frames=30",
+    "settle_ms=1",
+    "restabilise_ms=0",
+    "learning_wait_ms=0",
+    "sweep_step_pct=60",
+    "search_resolution_pct=25",
+)
 
 _TOFINO_2_PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino2.bfrt.json").read_bytes()
 SWITCHES: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {

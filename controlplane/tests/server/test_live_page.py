@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -75,11 +75,45 @@ def page(root: Path) -> Iterator[LivePage]:
         yield served
 
 
+@dataclass
+class Controlled:
+    """A page for who has the token, the folder of its runs, and a file that a command of its files would make."""
+
+    page: LivePage
+    runs: Path
+    marker: Path
+
+    @property
+    def started(self) -> list[str]:
+        """Names of the runs that were started so far."""
+        found = json.loads(self.page.get("/control/started", authorization=f"Bearer {TOKEN}").body)["started"]
+        return [run["name"] for run in found]
+
+
 @pytest.fixture(scope="module")
-def controlled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LivePage]:
-    """Serve an empty directory to who has the token."""
-    with serving(tmp_path_factory.mktemp("empty"), "--control", "--topologies", str(TOPOLOGIES)) as served:
-        yield served
+def control(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controlled]:
+    """Serve an empty directory, with topologies and run files of which some have a command of the machine."""
+    base = tmp_path_factory.mktemp("control")
+    runs, topologies, run_files, marker = (base / name for name in ("runs", "topologies", "run-files", "marker"))
+    for folder_of_files in (runs, topologies, run_files):
+        folder_of_files.mkdir()
+    for name in ("wrs-18x1g.yaml", "back-to-back.yaml"):
+        shutil.copy(TOPOLOGIES / name, topologies)
+    hook = f"reset_between: hook, hook: touch {marker}"
+    plain = BACK_TO_BACK.read_text()
+    (topologies / "loud.yaml").write_text(f"{plain}tests:\n  rfc2544.throughput: {{{hook}}}\n")
+    for name, tests in {
+        "hook.yaml": f"[{{test: rfc2544.throughput, parameters: {{{hook}}}}}]",
+        "lab.yaml": "[rfc2544.frame_loss]\nparameters: {scaled_frames: 200}",
+    }.items():
+        (run_files / name).write_text(f"name: lab\ntopology: {BACK_TO_BACK}\ntests: {tests}\n")
+    with serving(runs, "--control", "--topologies", str(topologies), "--run-files", str(run_files)) as served:
+        yield Controlled(served, runs, marker)
+
+
+@pytest.fixture(scope="module")
+def controlled(control: Controlled) -> LivePage:
+    return control.page
 
 
 def test_it_lists_every_run_below_its_directory(page: LivePage) -> None:
@@ -106,27 +140,30 @@ def test_a_run_has_its_trials_and_files(page: LivePage, root: Path) -> None:
     assert shown["notes"] == {"device": HOSTILE}
 
 
-def test_every_one_of_ten_thousand_trials_is_reached_without_reading_them_all(tmp_path: Path, root: Path) -> None:
-    shutil.copytree(root / "second", tmp_path / "long")
+def test_every_one_of_ten_thousand_trials_is_reached_without_reading_them_all(page: LivePage, root: Path) -> None:
+    long = root / "folder" / "long"
+    shutil.copytree(root / "second", long)
     line = json.loads((root / "second" / "trials.jsonl").read_text().partition("\n")[0])
     # Lines of 16,000 characters, as many ports make them.
     line["result"]["ports"] *= 16_000 // len(json.dumps(line["result"]["ports"]))
     rest = json.dumps({key: line[key] for key in ("unit", "verdict", "spec", "result")})[1:]
-    with (tmp_path / "long" / "trials.jsonl").open("w") as file:
+    with (long / "trials.jsonl").open("w") as file:
         for number in range(10_000):
             file.write(f'{{"trial": {number}, "load_pct": {number / 100}, {rest}\n')
-    with serving(tmp_path) as page:
-        before_kb = page.memory_kb()
-        numbers: list[int] = []
-        while len(numbers) < 10_000:
-            shown = page.trials("long", first=len(numbers), most=1_000_000)
-            assert shown["total"] == 10_000 and len(shown["rows"]) == 200, "a page, however much is asked for"
-            assert [row["load_pct"] for row in shown["rows"]] == [(row["number"] - 1) / 100 for row in shown["rows"]]
-            numbers += [row["number"] for row in shown["rows"]]
-        assert numbers == [*range(1, 10_001)]
-        assert page.trials("long", first=10_000)["rows"] == []
-        size_kb = (tmp_path / "long" / "trials.jsonl").stat().st_size / 1024
-        assert page.memory_kb() - before_kb < size_kb / 4
+    before_kb = page.memory_kb()
+    until(lambda: "folder/long" in page.runs())
+    address = f"/runs/{page.runs()['folder/long']['key']}/trials"
+    numbers: list[int] = []
+    while len(numbers) < 10_000:
+        shown = json.loads(page.get(f"{address}?first={len(numbers)}&most=1000000").body)
+        assert shown["total"] == 10_000 and len(shown["rows"]) == 200, "a page, however much is asked for"
+        assert [row["load_pct"] for row in shown["rows"]] == [(row["number"] - 1) / 100 for row in shown["rows"]]
+        numbers += [row["number"] for row in shown["rows"]]
+    assert numbers == [*range(1, 10_001)]
+    assert json.loads(page.get(f"{address}?first=10000&most=200").body)["rows"] == []
+    size_kb = (long / "trials.jsonl").stat().st_size / 1024
+    assert page.memory_kb() - before_kb < size_kb / 4
+    shutil.rmtree(long)
 
 
 def test_the_rest_of_a_run_can_be_read_beside_a_trial_that_is_damaged(page: LivePage, root: Path) -> None:
@@ -174,17 +211,17 @@ def test_runs_of_one_test_are_compared(page: LivePage) -> None:
     assert page.get(f"/compare?run={runs['first']['key']}&run={runs['damaged']['key']}").status == 400
 
 
-def test_the_report_of_a_suite_leads_to_those_of_its_tests(tmp_path: Path, root: Path) -> None:
-    suite = tmp_path / "whole"
+def test_the_report_of_a_suite_leads_to_those_of_its_tests(page: LivePage, root: Path) -> None:
+    suite = root / "folder" / "whole"
     shutil.copytree(root / "second", suite / "frame_loss")
     (suite / "suite.json").write_text('{"format": 2, "suite": "rfc2544"}')
     (suite / "report.html").write_text('<a href="frame_loss/report.html">page</a>')
-    with serving(tmp_path) as page:
-        (run,) = page.runs().values()
-        assert page.get(f"/runs/{run['suite']}/report.html").text == '<a href="frame_loss/report.html">page</a>'
-        own = page.get(f"/runs/{run['suite']}/frame_loss/report.html")
-        assert own.body == (suite / "frame_loss" / "report.html").read_bytes()
-        assert page.get(f"/runs/{run['suite']}/throughput/report.html").status == 404
+    until(lambda: page.runs().get("folder/whole/frame_loss", {}).get("suite"))
+    key = page.runs()["folder/whole/frame_loss"]["suite"]
+    assert page.get(f"/runs/{key}/report.html").text == '<a href="frame_loss/report.html">page</a>'
+    own = page.get(f"/runs/{key}/frame_loss/report.html")
+    assert own.body == (suite / "frame_loss" / "report.html").read_bytes()
+    assert page.get(f"/runs/{key}/throughput/report.html").status == 404
 
 
 @pytest.mark.parametrize(
@@ -260,37 +297,37 @@ def until(ready: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_who_has_the_token_starts_and_stops_runs(tmp_path: Path) -> None:
-    with serving(tmp_path, "--control", "--topologies", str(TOPOLOGIES)) as page:
-        key = {"authorization": f"Bearer {TOKEN}"}
-        wanted = {
-            "test": "rfc2544.throughput",
-            "topology": "wrs-18x1g.yaml",
-            "target": "sim",
-            "sizes": "64,128,256,512",
-            "settings": ["scaled_frames=200000"],
-        }
-        for headers in ({}, {"authorization": "Bearer wrong"}, key | {"origin": "http://attacker.example"}):
-            assert page.post("/control/start", wanted, **headers).status == 403
-        assert page.post("/control/start", wanted, **key, content_type="text/plain").status == 415
-        for wrong in ({"test": "rm"}, {"topology": "../../etc/passwd"}, {"settings": ["hook=reboot"]}, {"target": "x"}):
-            refused = page.post("/control/start", wanted | wrong, **key)
-            assert refused.status == 400 and json.loads(refused.body)["hint"], wrong
-        assert list(tmp_path.iterdir()) == []
-        name = json.loads(page.post("/control/start", wanted, **key).body)["name"]
-        until(lambda: page.runs().get(name, {}).get("state") == "running")
-        until(lambda: (page.runs()[name]["progress"] or {}).get("done", 0) > 0)
-        progress = page.runs()[name]["progress"]
-        assert progress["left"] > 0, "four sizes take long"
-        stopped = page.post("/control/stop", {"run": page.runs()[name]["key"]}, **key)
-        assert (stopped.status, json.loads(stopped.body)) == (200, {"stopped": name})
-        until(lambda: json.loads(page.get("/control/started", **key).body)["started"][0]["exit_code"] is not None)
-        time.sleep(1)  # two looks: no file has to grow old first
-        after = page.runs()[name]
-        assert (after["state"], after["live"]) == ("stopped", [])
-        (ended,) = json.loads(page.get("/control/started", **key).body)["started"]
-        assert ended["exit_code"] == 130 and "interrupted" in ended["said"]
-        assert page.post("/control/stop", {"run": "nothing"}, **key).status == 404
+def test_who_has_the_token_starts_and_stops_runs(control: Controlled) -> None:
+    page, before = control.page, (control.started, [*control.runs.iterdir()])
+    key = {"authorization": f"Bearer {TOKEN}"}
+    wanted = {
+        "test": "rfc2544.throughput",
+        "topology": "wrs-18x1g.yaml",
+        "target": "sim",
+        "sizes": "64,128,256,512",
+        "settings": ["scaled_frames=200000"],
+    }
+    for headers in ({}, {"authorization": "Bearer wrong"}, key | {"origin": "http://attacker.example"}):
+        assert page.post("/control/start", wanted, **headers).status == 403
+    assert page.post("/control/start", wanted, **key, content_type="text/plain").status == 415
+    for wrong in ({"test": "rm"}, {"topology": "../../etc/passwd"}, {"settings": ["hook=reboot"]}, {"target": "x"}):
+        refused = page.post("/control/start", wanted | wrong, **key)
+        assert refused.status == 400 and json.loads(refused.body)["hint"], wrong
+    assert (control.started, [*control.runs.iterdir()]) == before, "nothing was started"
+    name = json.loads(page.post("/control/start", wanted, **key).body)["name"]
+    until(lambda: page.runs().get(name, {}).get("state") == "running")
+    until(lambda: (page.runs()[name]["progress"] or {}).get("done", 0) > 0)
+    progress = page.runs()[name]["progress"]
+    assert progress["left"] > 0, "four sizes take long"
+    stopped = page.post("/control/stop", {"run": page.runs()[name]["key"]}, **key)
+    assert (stopped.status, json.loads(stopped.body)) == (200, {"stopped": name})
+    until(lambda: json.loads(page.get("/control/started", **key).body)["started"][0]["exit_code"] is not None)
+    time.sleep(1)  # two looks: no file has to grow old first
+    after = page.runs()[name]
+    assert (after["state"], after["live"]) == ("stopped", [])
+    ended, *_ = json.loads(page.get("/control/started", **key).body)["started"]
+    assert ended["exit_code"] == 130 and "interrupted" in ended["said"]
+    assert page.post("/control/stop", {"run": "nothing"}, **key).status == 404
 
 
 HALF_A_PAIR = "\ud800"
@@ -323,26 +360,12 @@ def test_a_run_is_started_by_a_form_alone(controlled: LivePage, data: object) ->
     )
 
 
-def test_control_runs_no_command_of_a_file(tmp_path: Path) -> None:
-    files, marker = tmp_path / "files", tmp_path / "marker"
-    files.mkdir()
-    hook = f"reset_between: hook, hook: touch {marker}"
-    plain = (TOPOLOGIES / "back-to-back.yaml").read_text()
-    (files / "loud.yaml").write_text(f"{plain}tests:\n  rfc2544.throughput: {{{hook}}}\n")
-    (tmp_path / "quiet.yaml").write_text(plain)
-    run_files = tmp_path / "run-files"
-    run_files.mkdir()
-    (run_files / "lab.yaml").write_text(
-        f"name: lab\ntopology: ../quiet.yaml\ntests: [{{test: rfc2544.throughput, parameters: {{{hook}}}}}]\n"
-    )
-    (tmp_path / "runs").mkdir()
-    with serving(tmp_path / "runs", "--control", "--topologies", str(files), "--run-files", str(run_files)) as page:
-        key = {"authorization": f"Bearer {TOKEN}"}
-        for wanted in ({"test": "rfc2544.throughput", "topology": "loud.yaml"}, {"test": "lab.yaml"}):
-            refused = page.post("/control/start", wanted, **key)
-            assert refused.status == 400 and "--allow-hooks" in json.loads(refused.body)["hint"]
-        assert json.loads(page.get("/control/started", **key).body) == {"started": []}
-    assert not marker.exists()
+def test_control_runs_no_command_of_a_file(control: Controlled) -> None:
+    before = control.started
+    for wanted in ({"test": "rfc2544.throughput", "topology": "loud.yaml"}, {"test": "hook.yaml"}):
+        refused = control.page.post("/control/start", wanted, authorization=f"Bearer {TOKEN}")
+        assert refused.status == 400 and "--allow-hooks" in json.loads(refused.body)["hint"]
+    assert control.started == before and not control.marker.exists()
 
 
 def test_the_form_has_options_of_the_command_line_and_the_help_of_every_parameter(controlled: LivePage) -> None:
@@ -353,7 +376,7 @@ def test_the_form_has_options_of_the_command_line_and_the_help_of_every_paramete
     for option in found["options"]:
         flag, how = declared[option["name"]]
         assert (option["flag"], option["help"]) == (flag, how["help"])
-    assert "back-to-back.yaml" in found["topologies"] and found["run_files"] == []
+    assert "back-to-back.yaml" in found["topologies"] and found["run_files"] == ["hook.yaml", "lab.yaml"]
     for test in ("rfc2544.throughput", "rfc2544"):
         parameters = json.loads(controlled.get(f"/control/parameters?test={test}", **key).body)
         assert {"name": "burst_frames", "default": "1"}.items() <= next(
@@ -376,16 +399,16 @@ def test_the_form_has_options_of_the_command_line_and_the_help_of_every_paramete
     ],
 )
 def test_a_run_is_refused_before_it_starts_with_the_reason_of_the_command_line(
-    controlled: LivePage, wrong: dict[str, object], words: list[str], capsys: pytest.CaptureFixture[str]
+    control: Controlled, wrong: dict[str, object], words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = {"authorization": f"Bearer {TOKEN}"}
+    key, before = {"authorization": f"Bearer {TOKEN}"}, control.started
     wanted = {"test": "rfc2544.throughput", "topology": "back-to-back.yaml", **wrong}
-    refused = controlled.post("/control/start", wanted, **key)
+    refused = control.page.post("/control/start", wanted, **key)
     assert refused.status == 400
     assert main(["run", "rfc2544.throughput", "--topology", str(BACK_TO_BACK), *words]) == 2
     said = json.loads(refused.body)
     assert capsys.readouterr().err == f"error: {said['error']}\n hint: {said['hint']}\n"
-    assert json.loads(controlled.get("/control/started", **key).body) == {"started": []}
+    assert control.started == before
 
 
 def test_what_the_form_does_not_have_is_refused(controlled: LivePage) -> None:
@@ -394,40 +417,26 @@ def test_what_the_form_does_not_have_is_refused(controlled: LivePage) -> None:
     assert (refused.status, json.loads(refused.body)["error"]) == (400, "'out' is no field of the form")
 
 
-def test_runs_of_one_moment_have_places_of_their_own(tmp_path: Path) -> None:
+def test_runs_of_one_moment_start_with_ports_and_notes_and_have_places_of_their_own(control: Controlled) -> None:
     """A run makes its directory a second after it was started."""
-    (tmp_path / "runs").mkdir()
-    with serving(tmp_path / "runs", "--control", "--topologies", str(TOPOLOGIES)) as page:
-        key = {"authorization": f"Bearer {TOKEN}"}
-        bed = {"test": "rfc2544.frame_loss", "topology": "back-to-back.yaml", "sizes": "64"}
-        wanted = {**bed, "settings": ["scaled_frames=50"]}
-        names = {json.loads(page.post("/control/start", wanted, **key).body)["name"] for _ in range(2)}
-        assert len(names) == 2
-        until(lambda: all(page.runs().get(name, {}).get("state") == "finished" for name in names))
+    page, key = control.page, {"authorization": f"Bearer {TOKEN}"}
+    assert page.get("/control/parameters?test=lab.yaml", **key).status == 200
+    wanted = {"test": "lab.yaml", "sizes": "64", "ports": "2,1", "notes": ["operator=Ada"]}
+    started = [page.post("/control/start", wanted, **key) for _ in range(2)]
+    assert [answer.status for answer in started] == [200, 200], started[0].text
+    names = {json.loads(answer.body)["name"] for answer in started}
+    assert len(names) == 2
+    until(lambda: all(page.runs().get(name, {}).get("state") == "finished" for name in names))
+    for name in names:
+        stored = json.loads((control.runs / name / "run.json").read_text())
+        assert stored["notes"]["operator"] == "Ada" and stored["frame_sizes_bytes"] == [64]
+        assert [port["number"] for port in stored["ports"]] == [2, 1]
 
 
-def test_a_run_file_starts_with_ports_and_notes(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "lab.yaml").write_text(
-        f"name: lab\ntopology: {BACK_TO_BACK}\ntests: [rfc2544.frame_loss]\nparameters: {{scaled_frames: 200}}\n"
-    )
-    with serving(tmp_path / "runs", "--control", "--topologies", str(TOPOLOGIES), "--run-files", str(tmp_path)) as page:
-        key = {"authorization": f"Bearer {TOKEN}"}
-        assert json.loads(page.get("/control", **key).body)["run_files"] == ["lab.yaml"]
-        assert page.get("/control/parameters?test=lab.yaml", **key).status == 200
-        wanted = {"test": "lab.yaml", "sizes": "64", "ports": "2,1", "notes": ["operator=Ada"]}
-        started = page.post("/control/start", wanted, **key)
-        assert started.status == 200, started.text
-        name = json.loads(started.body)["name"]
-        until(lambda: page.runs().get(name, {}).get("state") == "finished")
-    stored = json.loads((tmp_path / "runs" / name / "run.json").read_text())
-    assert stored["notes"]["operator"] == "Ada" and stored["frame_sizes_bytes"] == [64]
-    assert [port["number"] for port in stored["ports"]] == [2, 1]
-
-
-def test_topologies_that_come_with_p4mesh_can_be_chosen(tmp_path: Path) -> None:
+def test_topologies_that_come_with_p4mesh_can_be_chosen_and_an_interrupt_is_the_normal_end(tmp_path: Path) -> None:
     with serving(tmp_path, "--control") as page:
         found = json.loads(page.get("/control", authorization=f"Bearer {TOKEN}").body)["topologies"]
+        assert page.stop() == 0
     assert found == sorted(path.name for path in TOPOLOGIES.glob("*.yaml"))
 
 
@@ -439,11 +448,6 @@ def test_a_folder_to_start_runs_from_is_there_and_of_use(
     assert f"error: {option} {tmp_path}/none: not a directory" in capsys.readouterr().err
     assert main(["serve", str(tmp_path), option, str(tmp_path)]) == 2
     assert f"error: {option} has no use without --control" in capsys.readouterr().err
-
-
-def test_an_interrupt_is_its_normal_end(tmp_path: Path) -> None:
-    with serving(tmp_path) as page:
-        assert page.stop() == 0
 
 
 @pytest.mark.parametrize(
