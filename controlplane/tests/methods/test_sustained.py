@@ -42,8 +42,10 @@ LONG_TRIALS = tuple(range(DEVICES // 5)) or (3,)
 """Seeds; of the usual ones, one with few frames in 30 s."""
 PPM = Fraction(1, 1_000_000)
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
-FINE = ("search_resolution_pct=0.01", *QUICK)
+FINE_PCT = 0.03
+FINE = (f"search_resolution_pct={FINE_PCT}", *QUICK)
 SEARCHES = ("bisect", "bisect_verified", "linear_down", "combo", "mlr")
+FEW = ("scaled_frames=5000",)
 CAPACITY_PCT = Fraction("83.7")
 TELLS_AFTER_FRAMES = 1.5
 BED = make_bed(2)
@@ -149,7 +151,9 @@ def test_copies_that_a_full_queue_loses_are_no_limit(queue_frames: int, found: i
     no copy, as one leaves meanwhile: a long trial passes 100 %. One of 100,000 places is not full in any trial.
     """
     device = switch("impairments: {duplicate_ppb: 100000000}", ports=2, port=f"queue_frames: {queue_frames}", seed=1)
-    outcome = run_on_sim(Throughput(), parsed(device), (64,), *QUICK, "scaled_frames=1000")[1]
+    outcome = run_on_sim(Throughput(), parsed(device), (64,), *QUICK, "scaled_frames=1000", "search_resolution_pct=1")[
+        1
+    ]
     row = outcome.tables[0].rows[0]
     assert (row["throughput_pct"], row.get("upper_pct")) == (pytest.approx(found, abs=1.5), None)
     told = [text for text in outcome.findings if "a device that loses only such copies carries more" in text]
@@ -182,8 +186,8 @@ def test_a_lost_frame_needs_no_queue_that_fills(trend: Trend, verdict: str) -> N
 
 
 def near(limit_pct: float, around_pct: float = 0.06) -> tuple[str, str, str]:
-    """The bounds of a search that ends at a limit after few trials."""
-    low, high = round(limit_pct - around_pct, 2), min(100.0, round(limit_pct + around_pct, 2))
+    """The bounds of a search that ends at a limit after few trials, and whose middle is above it."""
+    low, high = round(limit_pct - around_pct, 2), min(100.0, round(limit_pct + 1.2 * around_pct, 2))
     return (f"search_min_pct={low}", f"search_initial_pct={high}", f"search_max_pct={high}")
 
 
@@ -202,7 +206,7 @@ def queued(seed: int) -> Device:
 
 
 def found_pct(device: Device, *settings: str) -> float:
-    """The throughput that a search finds, to 0.01 %."""
+    """The throughput that a search finds, to 0.03 %."""
     method = FullyMeshed() if isinstance(device.pattern, FullMesh) else Throughput()
     own = ("parts=throughput",) if isinstance(method, FullyMeshed) else ("confirm_factor=1",)
     _, outcome, _ = run_on_sim(method, device.topology, (device.frame_size_bytes,), *own, *FINE, *settings)
@@ -212,11 +216,16 @@ def found_pct(device: Device, *settings: str) -> float:
     return found
 
 
+def found_near(device: Device) -> float:
+    """The throughput of a search between half a percent below what a device sustains and a little more above."""
+    return found_pct(device, *near(float(device.sustained_pct), 0.5))
+
+
 @pytest.mark.parametrize("seed", range(DEVICES))
 def test_throughput_of_seeded_devices_is_the_sustained_rate_whatever_the_queue_holds(seed: int) -> None:
     device = queued(seed)
     slack = 11 * PPM * 100
-    assert device.sustained_pct - Fraction("0.011") <= found_pct(device) <= device.sustained_pct + slack, device
+    assert device.sustained_pct - Fraction(str(FINE_PCT)) <= found_near(device) <= device.sustained_pct + slack, device
 
 
 @pytest.mark.parametrize("seed", LONG_TRIALS)
@@ -227,17 +236,17 @@ def test_trials_of_30_s_on_seeded_devices_find_the_same_and_what_a_queue_holds(s
     sent = 30 * float(rate_at_pct(device.sustained_pct, device.frame_size_bytes, device.rate_bps))
     # Frames that an output serves, and that a sender has begun, when the trial ends.
     hidden_pct = float(device.sustained_pct) * (device.queue_frames + 2) / sent
-    assert -0.011 <= real_pct - found_pct(device) <= 0.011 + hidden_pct, device
+    assert -FINE_PCT <= real_pct - found_near(device) <= FINE_PCT + hidden_pct, device
 
 
 @pytest.mark.parametrize(
     ("name", "sustained_pct", "settings"),
     [
-        ("back-to-back", 100, ()),
-        ("bridge-4x10m", 100, ()),
-        ("three-switches", 100, ()),
-        ("p4-l2-4ports", 100, ()),
-        ("p4-l3-4ports", 100, ("routed=true",)),
+        ("back-to-back", 100, FEW),
+        ("bridge-4x10m", 100, FEW),
+        ("three-switches", 100, FEW),
+        ("p4-l2-4ports", 100, FEW),
+        ("p4-l3-4ports", 100, ("routed=true", *FEW)),
         # It looks up 4 million frames of four ports, and 64 at once.
         ("router-4x1g", 67.2, ("routed=true",)),
         ("router-4x1g-bgp", 67.2, ("routed=true",)),
@@ -249,7 +258,7 @@ def test_shipped_topologies_read_what_their_devices_sustain(
     """To the resolution of the search, at the usual length. Others have tests of what limits them."""
     test = find_test("rfc2544.throughput")
     _, outcome, _ = run_on_sim(
-        test, shipped(name), (64,), "confirm_factor=1", *near(sustained_pct, 1), *QUICK, *settings
+        test, shipped(name), (64,), "confirm_factor=1", *near(sustained_pct, 0.3), *QUICK, *settings
     )
     (row,) = outcome.tables[0].rows
     assert row["throughput_pct"] == pytest.approx(sustained_pct, abs=0.1)
@@ -259,8 +268,15 @@ def test_latency_at_the_throughput_is_not_that_of_a_queue_that_fills() -> None:
     """84 % of the line comes out, and 100 frames may wait."""
     device = Device(ports=2, ifg_bits=224, queue_frames=100, pattern=Pairs())
     assert float(device.sustained_pct) == 84
-    settings = ("search_resolution_pct=0.01", *near(84), "loads=all", "bidirectional=false", *QUICK)
-    _, outcome, _ = run_on_sim(Latency(), device.topology, (64,), *settings)
+    settings = (
+        "search_resolution_pct=0.01",
+        *near(84),
+        "confirm_factor=1",
+        "scaled_frames=10000",
+        "loads=all",
+        "bidirectional=false",
+    )
+    _, outcome, _ = run_on_sim(Latency(), device.topology, (64,), *settings, *QUICK)
     rows = {row["at"]: row for row in outcome.tables[0].rows}
     at = rows["throughput"]
     assert 83.985 <= at["load_pct"] <= 84.001
@@ -294,9 +310,9 @@ def test_a_load_that_fills_says_so_beside_its_latency() -> None:
 
 def test_broadcast_over_four_layers_is_measured_below_its_capacity() -> None:
     """Each layer replicates a frame in 1013.4 ns."""
-    _, outcome, _ = run_on_sim(Broadcast(), shipped("wrs-4-layers"), (64,), *QUICK)
-    (row,) = outcome.tables[0].rows
     capacity_pct = 100 * 672 / 1013.4
+    _, outcome, _ = run_on_sim(Broadcast(), shipped("wrs-4-layers"), (64,), *near(capacity_pct, 1), *QUICK)
+    (row,) = outcome.tables[0].rows
     assert capacity_pct - 0.1 <= row["load_pct"] <= capacity_pct + 0.005
     layers = {
         item["device"]: item["avg_us_mean"]
@@ -308,9 +324,9 @@ def test_broadcast_over_four_layers_is_measured_below_its_capacity() -> None:
     assert layers["localmaster"] == pytest.approx(2.4, abs=0.2)
 
 
-@pytest.mark.parametrize("size", [512, 1518])
-def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send(size: int) -> None:
+def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send() -> None:
     """Five of its ports, whose outputs are loaded as those of 18 are."""
+    size = 512
     sent_pct = 100 * (size + 20) / (size + 24) * (1 + 1e-6)
     settings = ("parts=throughput", "search_resolution_pct=0.01", *near(sent_pct), *QUICK)
     _, outcome, _ = run_on_sim(FullyMeshed(), changed("wrs-18x1g", ("1-18", "1-5")), (size,), *settings)
@@ -323,6 +339,6 @@ def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send(size: i
 
 def test_two_sources_of_one_port_are_judged_each_by_its_own_queue() -> None:
     device = Device(ports=4, ifg_bits=224, queue_frames=5000, pattern=Pairs())
-    settings = ("decision=per_source_port", "confirm_factor=1", "search_resolution_pct=0.1", *QUICK)
+    settings = ("decision=per_source_port", "confirm_factor=1", *near(84, 1), *FEW, *QUICK)
     _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *settings)
     assert [row["throughput_pct"] for row in outcome.tables[0].rows] == [pytest.approx(84, abs=0.11)] * 4
