@@ -17,6 +17,7 @@ from p4mesh.run.options import RunOptions
 
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
 SHORT = ("scaled_frames=100",)
+FEW_RATES = (*SHORT, "parts=forwarding", "sweep_start_pct=40", "sweep_step_pct=30")
 
 ROUTER = """latency_ns: 2000
 lookup: {capacity_fps: 4000000, overload_pass_ppm: 33333}
@@ -39,7 +40,7 @@ def network(model: str, link: str = "", device: str = "ethernet_switch", tester_
 
 MEMORYLESS = {
     "loss sweep, look-up overload": ("rfc2544.frame_loss", network(OVERLOADED), SHORT),
-    "loss sweep, chance": ("rfc2544.frame_loss", network(CHANCE), (*SHORT, "full_sweep=true")),
+    "loss sweep, chance": ("rfc2544.frame_loss", network(CHANCE), (*SHORT, "full_sweep=true", "sustained=false")),
     "loss sweep, router": ("rfc2544.frame_loss", network(ROUTER, device="router"), (*SHORT, "routed=true")),
     "loss sweep, roles swapped": ("rfc2544.frame_loss", network(OVERLOADED), (*SHORT, "reset_between=swap_roles")),
     "loss sweep, links toggled": ("rfc2544.frame_loss", network(SHARED), (*SHORT, "reset_between=toggle_link")),
@@ -47,9 +48,9 @@ MEMORYLESS = {
     "recovery runs": (
         "rfc2544.system_recovery",
         network(OVERLOADED.replace("3", "1", 1)),
-        ("scaled_frames=500", "runs=2"),
+        ("scaled_frames=200", "runs=2", "search_resolution_pct=20"),
     ),
-    "forwarding sweep": ("rfc2889.fully_meshed", network(SHARED), (*SHORT, "parts=forwarding")),
+    "forwarding sweep": ("rfc2889.fully_meshed", network(SHARED), FEW_RATES),
     "steps to the maximum": (
         "rfc2889.maximum_forwarding_rate",
         network("lookup: {capacity_fps: 500000, overload_pass_ppm: 900000}"),
@@ -70,9 +71,9 @@ OTHERS = {
     "addresses that stay": (
         "rfc2889.fully_meshed",
         network("mac_table: {entries: 6, aging_s: 3, aging: broken}"),
-        (*SHORT, "parts=forwarding", "learning_verify=false"),
+        (*FEW_RATES, "learning_verify=false"),
     ),
-    "no learning": ("rfc2889.fully_meshed", network("loss_ppb: 0"), (*SHORT, "parts=forwarding", "learning_frames=0")),
+    "no learning": ("rfc2889.fully_meshed", network("loss_ppb: 0"), (*FEW_RATES, "learning_frames=0")),
 }
 """Devices whose trials depend on each other, or on chance that depends on how often learning was repeated."""
 
