@@ -186,9 +186,13 @@ def _without_what_follows(layer: Layer, around: Surroundings) -> Layer:
     A checksum is right where it fits the values that the header has, right or wrong.
     """
     names = [name for name, wire in layer.wires if wire.role in (Role.COMPUTED, Role.NEXT)]
+    if not names:
+        return layer
     opened = replace(layer, **dict.fromkeys(names))
+    whole = opened.completed(around)
     for name in names:
         value = getattr(layer, name)
-        if getattr(opened.completed(around), name) != value:
+        if getattr(whole, name) != value:
             opened = replace(opened, **{name: value})
+            whole = opened.completed(around)
     return opened

@@ -194,10 +194,9 @@ class Layer:
     def __post_init__(self) -> None:
         """Refuse values that do not fit into their fields."""
         for name, wire in self.wires:
-            number = _number(getattr(self, name))
-            if number == BAD_CHECKSUM and wire.is_checksum:
-                continue
-            if number >> wire.width_bits:
+            value = getattr(self, name)
+            number = value if type(value) is int else _number(value)
+            if number >> wire.width_bits and not (number == BAD_CHECKSUM and wire.is_checksum):
                 raise ParameterError(
                     f"{self.kind}.{name}: {number} does not fit into {wire.width_bits} bits",
                     hint=f"use 0 to {(1 << wire.width_bits) - 1}",
@@ -257,8 +256,14 @@ class Layer:
 
     def filled(self: AnyLayer, **values: int) -> AnyLayer:
         """Copy the layer with ``values`` for those of these fields that are None, spoiled ones for bad checksums."""
-        wrong = {name: spoiled(value) for name, value in values.items() if getattr(self, name) == BAD_CHECKSUM}
-        return replace(self, **wrong, **{name: value for name, value in values.items() if getattr(self, name) is None})
+        changed: dict[str, int] = {}
+        for name, value in values.items():
+            present = getattr(self, name)
+            if present is None:
+                changed[name] = value
+            elif present == BAD_CHECKSUM:
+                changed[name] = spoiled(value)
+        return replace(self, **changed) if changed else self
 
     def pack(self) -> bytes:
         """Write the header; fields that are None are zeros."""

@@ -112,8 +112,16 @@ def scheduled_clock(
     The wire takes ``wire_slots_ps`` for frames in turn. A round begins with the first of them where it can be a little
     shorter for that; else each frame may be the longest.
 
-    Raises ValueError where they do not fit: the text says what is valid.
+    Raises ValueError where they do not fit: the text says what is valid. The last clocks are kept: a run plans the
+    same streams for its check, for learning and for each trial.
     """
+    return _scheduled_clock(arrivals, rate_fps, frame_count, tick_ps, tuple(wire_slots_ps))
+
+
+@lru_cache(maxsize=16)
+def _scheduled_clock(
+    arrivals: Arrivals, rate_fps: Fraction, frame_count: int, tick_ps: int, wire_slots_ps: tuple[Fraction, ...]
+) -> DepartureClock:
     departures = arrivals.departures_in_round(rate_fps, frame_count)
     if departures > MOST_DEPARTURES:
         raise ValueError(f"{departures} departures before they come again: at most {MOST_DEPARTURES}")

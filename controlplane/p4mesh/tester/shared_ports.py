@@ -91,10 +91,11 @@ def _measured(stream: Stream, most: int) -> int:
     """
     macs = [int.from_bytes(station.mac, "big") for station in destinations_of(stream)]
     # Groups follow each other: few blocks begin where the address of the first counted one ends with many zeros.
-    apart = (count for count in range(most, most // 2, -1) if not _shares_address(macs, count))
+    several = len(macs) != len(set(macs))
+    apart = (count for count in range(most, most // 2, -1) if not (several and _shares_address(macs, count)))
     return max(apart, key=lambda count: macs[count] & -macs[count], default=0)
 
 
 def _shares_address(macs: Sequence[int], count: int) -> bool:
     """Whether a group from ``count`` on has the address of one before it; only groups 2^23 apart do (RFC 1112 6.4)."""
-    return len(macs) != len(set(macs)) and not set(macs[:count]).isdisjoint(macs[count:])
+    return not set(macs[:count]).isdisjoint(macs[count:])

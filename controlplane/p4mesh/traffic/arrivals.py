@@ -163,15 +163,18 @@ def spaced(times: Sequence[Fraction], round_ticks: Fraction, least_ticks: Sequen
 def _times_of_profile(points: Sequence[tuple[Fraction, Fraction]], departures: int) -> list[Fraction]:
     """Times at which the area under the lines is an odd number of halves of a departure."""
     areas = [(after[0] - before[0]) * (before[1] + after[1]) / 2 for before, after in pairwise(points)]
-    whole = sum(areas, Fraction(0))
+    step = sum(areas, Fraction(0)) / (2 * departures)
     found: list[Fraction] = []
     below = Fraction(0)
     for (before, after), area in zip(pairwise(points), areas, strict=True):
         width, low, rise = after[0] - before[0], before[1], after[1] - before[1]
         while len(found) < departures:
-            wanted = whole * (2 * len(found) + 1) / (2 * departures) - below
+            wanted = step * (2 * len(found) + 1) - below
             if wanted > area:
                 break
+            if not rise and low == 1:
+                found.append(before[0] + wanted)
+                continue
             # The part x of this piece with low x + rise x^2 / 2 = wanted / width, without a difference of near numbers.
             height = wanted / width  # a jump has no area, and nothing is wanted of it
             root = Fraction(isqrt(int((low * low + 2 * rise * height) * _DIGITS**2)), _DIGITS)

@@ -296,7 +296,9 @@ NO_UNICAST = {"p4-tunnels-4ports"}
 @pytest.mark.parametrize("name", sorted({path.stem for path in TOPOLOGIES.glob("p4-*.yaml")} - NO_UNICAST))
 def test_a_shipped_p4_device_has_a_throughput_without_further_settings(tmp_path: Path, name: str) -> None:
     """Goal: `p4mesh run rfc2544.throughput --topology NAME` gives a number that can be trusted."""
-    options = RunOptions("rfc2544.throughput", name, "128", ("scaled_frames=1000",), tmp_path / "out", 1)
+    options = RunOptions(
+        "rfc2544.throughput", name, "128", ("scaled_frames=200", "search_resolution_pct=5"), tmp_path / "out", 1
+    )
     outcome = run(options).outcome
     (row,) = outcome.tables[0].rows
     assert outcome.state is Verdict.MEASURED

@@ -119,12 +119,12 @@ def chi_square(found: TimesBetween, parts: int) -> float:
 def test_copies_of_times_are_no_further_sample(
     senders: tuple[int, ...], longest_round: int, independent: float
 ) -> None:
-    """Senders in step and rounds that come again: chi-square of five seeds is within four deviations of its mean.
+    """Senders in step and rounds that come again: chi-square of three seeds is within four deviations of its mean.
 
     Were they taken for times of their own, it would be four times its mean, and the errors half of what they are.
     """
     parts, total, degrees = 40, 0.0, 0
-    for seed in range(5):
+    for seed in range(3):
         arrivals = Poisson(seed, longest_round)
         receivers = tuple(port + len(senders) for port in senders)
         stream = stream_of(arrivals, receivers=receivers, senders=senders)
@@ -141,7 +141,7 @@ def test_copies_of_times_are_no_further_sample(
     assert abs(total - degrees) < 4 * (2 * degrees) ** 0.5
 
 
-@pytest.mark.parametrize("stray", [0, 7, 150, 299])
+@pytest.mark.parametrize("stray", [7, 150, 299])
 @pytest.mark.parametrize(
     ("arrivals", "round_of"),
     [

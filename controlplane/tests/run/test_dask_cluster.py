@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from dask import config
 from distributed import Client, LocalCluster
-from support.networks import parsed, shipped, switch
+from support.networks import parsed, switch
 from support.runs import files
 
 from p4mesh.errors import TargetError
@@ -34,7 +34,7 @@ FATAL_TRIAL = 2
 Case = tuple[str, Topology, tuple[str, ...]]
 MESH: Case = (
     "rfc2889.fully_meshed",
-    shipped("wrs-18x1g"),
+    parsed(switch()),
     ("scaled_frames=100", "sweep_step_pct=30", "search_resolution_pct=10"),
 )
 """A search on the device of its unit, and announced trials of a sweep."""
@@ -86,24 +86,25 @@ def options(case: Case, out: Path, **more: Any) -> RunOptions:
     return RunOptions(test, topology, "64", settings, out, **more)
 
 
-@pytest.mark.parametrize("case", [MESH, ADDRESSES], ids=["search and sweep", "trials that build on others"])
-def test_a_worker_that_is_killed_in_a_trial_changes_nothing(
-    case: Case, cluster: str, armed: Path, tmp_path: Path
-) -> None:
-    run(options(case, tmp_path / "one", jobs=1))
+def test_a_worker_that_is_killed_in_a_trial_changes_nothing(cluster: str, armed: Path, tmp_path: Path) -> None:
+    run(options(ADDRESSES, tmp_path / "one", jobs=1))
     armed.touch()
     events: list[Event] = []
-    run(options(case, tmp_path / "cluster", workers=cluster, opener="test_dask_cluster:open_mortal"), events.append)
+    run(
+        options(ADDRESSES, tmp_path / "cluster", workers=cluster, opener="test_dask_cluster:open_mortal"), events.append
+    )
     assert not armed.exists(), "a worker was killed"
     assert [type(event) for event in events].count(WorkerLost) == 1
     assert isinstance(events[0], RunStarted) and events[0].cluster == cluster
     assert files(tmp_path / "cluster") == files(tmp_path / "one")
 
 
-def test_a_run_leaves_nothing_on_the_cluster(cluster: str, tmp_path: Path) -> None:
+def test_a_run_has_the_bytes_of_one_process_and_leaves_nothing_on_the_cluster(cluster: str, tmp_path: Path) -> None:
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call]  # Dask has no type here
         run(options(MESH, tmp_path / "run", workers=cluster))
         assert client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)) == []
+    run(options(MESH, tmp_path / "one", jobs=1))
+    assert files(tmp_path / "run") == files(tmp_path / "one")
 
 
 def test_a_worker_of_another_version_is_refused(cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def test_a_run_that_is_resumed_knows_the_limit(tmp_path: Path) -> None:
     whole = run(asked).directory
     files = {name: (whole / name).read_bytes() for name in ("trials.jsonl", "results.json")}
     lines = files["trials.jsonl"].splitlines(keepends=True)
-    for kept in (1, len(lines) // 2, len(lines) - 1):
+    for kept in (1, len(lines) - 1):
         (whole / "trials.jsonl").write_bytes(b"".join(lines[:kept]))
         (whole / "results.json").unlink()
         run(asked)

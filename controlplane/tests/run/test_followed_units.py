@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
-from support.fakes import FakeMeasurer
 from support.networks import TOPOLOGIES
 from support.runs import files
+from support.sweep_actors import LOG, REFUSED
 
 from p4mesh import RunOptions, run
-from p4mesh.topology import Topology
-from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import TrialSpec
-from p4mesh.verdict import Verdict
 
-LOG, REFUSED = "P4MESH_TEST_LOG", "P4MESH_TEST_REFUSED"
 SWEEP = ["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]
-
-
-class Measured(FakeMeasurer):
-    """Loses half above 75 % of line rate, and writes part, frame size and load of its trials to the log."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            lambda spec, sent: sent if float(load_of(spec)) <= 75 else sent // 2,
-            status=lambda spec: Verdict.INVALID if spec.label == os.environ[REFUSED] else Verdict.MEASURED,
-        )
-
-    def measure(self, spec: TrialSpec, note: object = None) -> TrialResult:
-        part, size = spec.label.split(" ")[:2]
-        with Path(os.environ[LOG]).open("a", encoding="utf-8") as log:
-            log.write(f"{size}B/{part} {load_of(spec)}\n")
-        return super().measure(spec)
-
-
-def load_of(spec: TrialSpec) -> str:
-    return f"{float(spec.label.rpartition(' %')[0].rpartition(' ')[2]):g}"
-
-
-@contextmanager
-def open_measured(_: Topology) -> Iterator[Measured]:
-    yield Measured()
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +33,7 @@ def measured(log: Path, unit: str) -> list[str]:
 
 def fully_meshed(out: Path, *settings: str, jobs: int = 1) -> Path:
     topology = TOPOLOGIES / "wrs-18x1g.yaml"
-    opener = "test_followed_units:open_measured"
+    opener = "support.sweep_actors:open_halving"
     options = RunOptions("rfc2889.fully_meshed", topology, "64,512", settings, out, jobs, opener=opener)
     return run(options).directory
 
@@ -75,7 +43,7 @@ def journal(directory: Path, unit: str) -> list[dict[str, Any]]:
     return [trial for trial in map(json.loads, lines) if trial["unit"] == unit]
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 5])
+@pytest.mark.parametrize("jobs", [1, 3])
 def test_the_maximum_load_is_tried_once_per_size(tmp_path: Path, log: Path, jobs: int) -> None:
     directory = fully_meshed(tmp_path / "run", jobs=jobs)
     for size in ("64B", "512B"):
@@ -91,21 +59,33 @@ def test_the_maximum_load_is_tried_once_per_size(tmp_path: Path, log: Path, jobs
         assert (tried["verdict"], swept[-1]["verdict"]) == ("FAIL", "MEASURED"), "each part judges the trial itself"
 
 
-def test_results_are_those_of_one_process(tmp_path: Path) -> None:
-    assert files(fully_meshed(tmp_path / "one")) == files(fully_meshed(tmp_path / "three", jobs=3))
+def test_results_are_those_of_one_process(tmp_path: Path, finished: tuple[Path, list[str]]) -> None:
+    assert files(finished[0]) == files(fully_meshed(tmp_path / "three", jobs=3))
 
 
-@pytest.mark.parametrize("left", [1, 10, 20, 30, 40])
-def test_a_resumed_run_measures_the_rest_alone(tmp_path: Path, log: Path, left: int) -> None:
-    directory = fully_meshed(tmp_path / "run")
-    whole, before = files(directory), log.read_text(encoding="utf-8").splitlines()
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A run in one process, which no test may change, and its log."""
+    made = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LOG, str(made / "measured.log"))
+        patch.setenv(REFUSED, "")
+        directory = fully_meshed(made / "run")
+    return directory, (made / "measured.log").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("left", [1, 20, 40])
+def test_a_resumed_run_measures_the_rest_alone(
+    tmp_path: Path, log: Path, left: int, finished: tuple[Path, list[str]]
+) -> None:
+    whole, before = files(finished[0]), finished[1]
+    directory = Path(copytree(finished[0], tmp_path / "run"))
     stored = (directory / "trials.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:left]
     times = (directory / "timing.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:left]
     (directory / "trials.jsonl").write_text("".join(stored), encoding="utf-8")
     (directory / "timing.jsonl").write_text("".join(times), encoding="utf-8")
     for name in ("results.json", "sums.json"):
         (directory / name).unlink()
-    log.write_text("", encoding="utf-8")
     assert files(fully_meshed(directory)) == whole
     taken_over = sum("taken_from" in json.loads(line) for line in stored)
     assert log.read_text(encoding="utf-8").splitlines() == before[left - taken_over :]

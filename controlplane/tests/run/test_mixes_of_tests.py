@@ -85,7 +85,7 @@ def test_a_loss_contains_that_of_a_full_queue_which_drops_short_frames_first(tmp
         sizes = {row["frame_size_bytes"]: row for row in rows(found, "sizes") if row["trial"] == 1}
         return rows(found, "frame_loss")[0], sizes
 
-    (short, by_size), (long, long_by_size) = measured(1200), measured(24000)
+    (short, by_size), (long, long_by_size) = measured(1200), measured(7200)
     held, sent = int(str(short["late_frames"])), 2 * 1200
     assert (held / sent, short["lost_frames"]) == (
         pytest.approx(1 - (float(MEAN) + 20) / (float(MEAN) + 68), abs=0.01),
@@ -106,7 +106,7 @@ def test_a_loss_contains_that_of_a_full_queue_which_drops_short_frames_first(tmp
 
 def test_each_size_of_a_mix_has_the_latency_that_it_has_alone(tmp_path: Path) -> None:
     device = topology_of(switch("latency_ns: 1000", ports=2))
-    settings = ("search_max_pct=10", "search_initial_pct=10", "latency_definition=LILO")
+    settings = ("search_max_pct=10", "search_initial_pct=10", "latency_definition=LILO", "runs=2")
     mixed = outcome(tmp_path, "rfc2544.latency", "imix", *settings, topology=device)
     alone = outcome(tmp_path, "rfc2544.latency", "64,570,1518", *settings, topology=device)
     least = {row["frame_size_bytes"]: row["min_us"] for row in rows(alone, "latency")}
@@ -118,7 +118,13 @@ def test_each_size_of_a_mix_has_the_latency_that_it_has_alone(tmp_path: Path) ->
 
 
 def test_meshes_take_genomes_and_repeat(tmp_path: Path) -> None:
-    settings = ("iterations=2", "latency_percentiles=true", "sweep_start_pct=50", "sweep_step_pct=50")
+    settings = (
+        "iterations=2",
+        "latency_percentiles=true",
+        "sweep_start_pct=50",
+        "sweep_step_pct=50",
+        "parts=forwarding",
+    )
     found = outcome(tmp_path, "rfc2889.fully_meshed", "aaaf", *settings, topology=topology_of(switch()))
     assert found.state is Verdict.MEASURED
     assert {row["frame_size_bytes"] for row in rows(found, "sizes")} == {64, 1280}

@@ -12,10 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import cast
@@ -25,6 +22,25 @@ from support.fakes import FakeMeasurer
 from support.networks import TOPOLOGIES, parsed, switch
 from support.processes import members
 from support.runs import files
+from support.sweep_actors import (
+    LOG,
+    OUT,
+    PATIENCE_S,
+    SCENE,
+    ahead_of_the_first,
+    beyond_the_stop,
+    breaks_after_one_was_kept,
+    bug,
+    death_beyond_the_stop,
+    death_that_is_asked_for,
+    error_beyond_the_stop,
+    error_that_is_asked_for,
+    lines,
+    processors_and_overlap,
+    searches_meet,
+    seen,
+    until,
+)
 
 from p4mesh.cli import single_command
 from p4mesh.errors import HookError, TargetError
@@ -35,155 +51,11 @@ from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
 from p4mesh.run.worker_processes import WorkerProcesses, processors_of
-from p4mesh.topology import Topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
-from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
-LOG, SCENE, OUT = "P4MESH_TEST_LOG", "P4MESH_TEST_SCENE", "P4MESH_TEST_OUT"
-PATIENCE_S = 600
-CLEAN_PCT = 75
-"""Loads up to this lose nothing: the sweep of 26.3 is 100, 90, 80, 70, 60 %."""
-
-
-def note(text: str) -> None:
-    """Add a line to the log that all processes share."""
-    with Path(os.environ[LOG]).open("a", encoding="utf-8") as log:
-        log.write(f"{os.getpid()} {text}\n")
-
-
-def lines() -> list[list[str]]:
-    return [line.split(" ") for line in Path(os.environ[LOG]).read_text(encoding="utf-8").splitlines()]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, f"nothing happened; log: {lines()}"
-        time.sleep(0.005)
-
-
-def seen(*line: str) -> bool:
-    return any(tuple(words[1:]) == line for words in lines())
-
-
-def kept_lines() -> int:
-    path = Path(os.environ[OUT]) / "ahead.jsonl"
-    return len(path.read_text().splitlines()) if path.exists() else 0
-
-
-def ahead_of_the_first(load: str) -> None:
-    """While 100 % is measured, 90 % begins."""
-    if load == "100":
-        until(lambda: seen("begin", "90"))
-
-
-def beyond_the_stop(load: str) -> None:
-    """60 %, the last one that is asked for, ends only after 50 % has been measured, which nobody wants."""
-    if load == "60":
-        until(lambda: seen("end", "50"))
-
-
-def processors_and_overlap(load: str) -> None:
-    note(f"on {','.join(map(str, sorted(os.sched_getaffinity(0))))}")
-    ahead_of_the_first(load)
-
-
-def error_beyond_the_stop(load: str) -> None:
-    if load == "50":
-        note("raise 50")
-        raise TargetError("50 % cannot be measured", hint="nobody asked for it")
-    if load == "60":
-        until(lambda: seen("raise", "50"))
-
-
-def death_beyond_the_stop(load: str) -> None:
-    if load == "50":
-        note("raise 50")
-        os.kill(os.getpid(), signal.SIGKILL)
-    if load == "60":
-        until(lambda: seen("raise", "50"))
-
-
-def error_that_is_asked_for(load: str) -> None:
-    if load == "100":
-        until(lambda: seen("begin", "90"))
-    if load == "90":
-        raise HookError("90 % cannot be measured", hint="look at the device")
-
-
-def bug(load: str) -> None:
-    if load == "90":
-        raise RuntimeError("what no one has thought of")
-
-
-def death_that_is_asked_for(load: str) -> None:
-    if load == "90":
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def breaks_after_one_was_kept(load: str) -> None:
-    """The first attempt at 100 % ends the run when 90 % has been measured ahead and is on disk."""
-    if load == "100" and not seen("broken"):
-        until(lambda: kept_lines() > 0)
-        note("broken")
-        raise TargetError("the machine breaks", hint="resume")
-
-
-def held(load: str) -> None:
-    """80 % takes for ever, until the log says that the run goes on again."""
-    if load == "80":
-        until(lambda: seen("resumed"))
-
-
-def searches_meet(trial: str) -> None:
-    if trial == "throughput 64":
-        until(lambda: seen("begin", "throughput", "512"))
-
-
-class Actor(FakeMeasurer):
-    """Loses frames above CLEAN_PCT, writes what it does to the log, and does what the scene asks for."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda spec, sent: sent if load_of(spec) <= CLEAN_PCT else sent // 2)
-
-    def measure(self, spec: TrialSpec, note_: object = None) -> TrialResult:
-        load = f"{float(load_of(spec)):g}"
-        note(f"begin {load}")
-        scene = os.environ[SCENE]
-        if scene:
-            globals()[scene](load)
-        result = super().measure(spec)
-        note(f"end {load}")
-        return result
-
-
-def load_of(spec: TrialSpec) -> Fraction:
-    return Fraction(spec.label.rpartition(" %")[0].rpartition(" ")[2])
-
-
-@contextmanager
-def open_actor(_: Topology) -> Iterator[Actor]:
-    note("open")
-    yield Actor()
-
-
-class Namer(FakeMeasurer):
-    """Loses nothing, writes part and frame size of its trials to the log, and does what the scene asks for."""
-
-    def measure(self, spec: TrialSpec, note_: object = None) -> TrialResult:
-        part, size = spec.label.split(" ")[:2]
-        note(f"begin {part} {size}")
-        scene = os.environ[SCENE]
-        if scene:
-            globals()[scene](f"{part} {size}")
-        return super().measure(spec)
-
-
-@contextmanager
-def open_namer(_: Topology) -> Iterator[Namer]:
-    yield Namer()
+Stage = Callable[..., dict[str, bytes]]
 
 
 @pytest.fixture
@@ -205,7 +77,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
             settings,
             str(out),
             jobs=workers,
-            opener=f"test_parallel_sweeps:{changes.get('opener', 'open_actor')}",
+            opener=f"support.sweep_actors:{changes.get('opener', 'open_actor')}",
         )
         try:
             single_command.run_test(options)
@@ -214,9 +86,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
         return files(out)
 
     return perform
-
-
-Stage = Callable[..., dict[str, bytes]]
 
 
 def loads(files: dict[str, bytes]) -> list[float]:
@@ -312,7 +181,7 @@ from dataclasses import replace
 from p4mesh.cli import main, run_command
 signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background of a shell ignores it.
 options_of = run_command.options_of
-run_command.options_of = lambda words: replace(options_of(words), opener="test_parallel_sweeps:open_actor")
+run_command.options_of = lambda words: replace(options_of(words), opener="support.sweep_actors:open_actor")
 sys.exit(main.main(sys.argv[1:]))
 """
 

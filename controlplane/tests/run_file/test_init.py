@@ -21,6 +21,11 @@ from p4mesh.run_file.reader import load_run_file
 SWITCH = "name: lab\ntester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}\nlinks: [{from: tester:1, to: tester:2}]\n"
 
 
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(published())
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -38,12 +43,14 @@ def test_what_init_writes_runs_as_it_is(folder: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
-def test_every_value_that_is_commented_out_is_the_one_that_holds_without_it(test: object) -> None:
+def test_every_value_that_is_commented_out_is_the_one_that_holds_without_it(
+    test: object, validator: Draft202012Validator
+) -> None:
     assert main(["init", "--test", test.name]) == 0  # type: ignore[attr-defined]
     text = Path("p4mesh.yaml").read_text()
     uncommented = re.sub("^    # ", "    ", text, flags=re.MULTILINE)
     data = yaml.safe_load(uncommented)
-    assert not list(Draft202012Validator(published()).iter_errors(data))
+    assert not list(validator.iter_errors(data))
     (entry,) = data["tests"]
     defaults = {parameter.name: parameter for parameter in test.parameters}  # type: ignore[attr-defined]
     assert 0 < len(entry["parameters"]) <= 12

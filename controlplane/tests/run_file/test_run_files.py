@@ -113,10 +113,15 @@ def test_the_published_schema_and_the_table_of_keys_are_those_of_the_reader() ->
     Draft202012Validator.check_schema(published())
 
 
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    return Draft202012Validator({**published(), "$ref": "#/$defs/RequestedTest"})
+
+
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
-def test_an_editor_accepts_every_default_and_refuses_what_the_reader_refuses(test: Any, lab: Path) -> None:
-    rule = {**published(), "$ref": "#/$defs/RequestedTest"}
-    validator = Draft202012Validator(rule)
+def test_an_editor_accepts_every_default_and_refuses_what_the_reader_refuses(
+    test: Any, validator: Draft202012Validator
+) -> None:
     written = {name: yaml.safe_load(value or '""') for name, value in _defaults(test).items()}
     assert not list(validator.iter_errors({"test": test.name, "parameters": written}))
     assert list(validator.iter_errors({"test": test.name, "parameters": {"no_such_parameter": 1}}))

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from types import CodeType
 from typing import Any, NamedTuple
 
 from support.p4_syntax import ControlTree, Node, Parameter, ProgramTree
@@ -179,9 +181,15 @@ class Program:
         """The function ``make`` of lines that are written once."""
         if name not in self._made:
             known: dict[str, Any] = {**self.structs, "program": self, "Checksum": Checksum, "has": has}
-            exec(compile("\n".join(write()), f"<{name}>", "exec"), known)
+            exec(_compiled(name, "\n".join(write())), known)
             self._made[name] = known["make"]
         return self._made[name]
+
+
+@cache
+def _compiled(name: str, text: str) -> CodeType:
+    """The code of a control: programs that differ in a few lines have most of their controls in common."""
+    return compile(text, f"<{name}>", "exec")
 
 
 class _Hash:

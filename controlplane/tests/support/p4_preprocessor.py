@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
@@ -20,6 +21,17 @@ class _Macro:
     body: str
 
 
+@cache
+def _pieces(text: str) -> list[str]:
+    return _PIECE.findall(text)
+
+
+@cache
+def _lines(text: str) -> list[str]:
+    """Lines without comments."""
+    return _COMMENT.sub(" ", text).replace("\\\n", " ").splitlines()
+
+
 class Preprocessor:
     """``number_of`` gives the value of a constant expression, in which a name without a macro is 0."""
 
@@ -29,7 +41,7 @@ class Preprocessor:
 
     def text_of(self, path: Path) -> str:
         """The text of a file with its includes; those of the compiler, in angle brackets, are left out."""
-        lines = _COMMENT.sub(" ", path.read_text()).replace("\\\n", " ").splitlines()
+        lines = _lines(path.read_text())
         found: list[str] = []
         pending: list[str] = []
         taken: list[bool] = []
@@ -77,7 +89,9 @@ class Preprocessor:
         return (rest in self._macros) == (kind == "ifdef")
 
     def _expanded(self, text: str, hidden: frozenset[str]) -> str:
-        pieces = _PIECE.findall(text)
+        pieces = _pieces(text)
+        if self._macros.keys().isdisjoint(pieces):
+            return text
         out: list[str] = []
         place = 0
         while place < len(pieces):
@@ -105,7 +119,7 @@ class Preprocessor:
         parts = [part.strip() if "##" in macro.body else part for part in _PASTE.split(macro.body)]
         filled = ""
         for number, part in enumerate(parts):
-            pieces = _PIECE.findall(part)
+            pieces = _pieces(part)
             for place, piece in enumerate(pieces):
                 pasted = (number > 0 and place == 0) or (number < len(parts) - 1 and place == len(pieces) - 1)
                 if piece in raw:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 Node = Any
@@ -24,6 +25,7 @@ _LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("++",),
     ("+", "-", "|+|", "|-|"), ("*",),
 )  # fmt: skip
+_LEVEL_OF = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 
 
 @dataclass
@@ -94,18 +96,26 @@ def parse_expression(text: str) -> Node:
     return _Reader(text, ProgramTree()).expression()
 
 
+@cache
+def _tokens(line: str) -> list[tuple[str, str]]:
+    """(kind, text) of the tokens of a line, none of which goes beyond it."""
+    found, end = [], 0
+    while end < len(line):
+        token = _TOKEN.match(line, end)
+        assert token, f"not P4: {line[end : end + 40]!r}"
+        end = token.end()
+        if token.lastgroup:
+            found.append((token.lastgroup, token[token.lastgroup]))
+    return found
+
+
 class _Reader:
     def __init__(self, text: str, program: ProgramTree) -> None:
-        self.tokens: list[tuple[str, str]] = []
         self.place = 0
         self.program = program
-        end = 0
-        while end < len(text):
-            found = _TOKEN.match(text, end)
-            assert found, f"not P4: {text[end : end + 40]!r}"
-            end = found.end()
-            if found.lastgroup:
-                self.tokens.append((found.lastgroup, found[found.lastgroup]))
+        self.tokens: list[tuple[str, str]] = []
+        for line in text.splitlines():
+            self.tokens += _tokens(line)
         self._drop_annotations()
 
     def _drop_annotations(self) -> None:
@@ -140,8 +150,9 @@ class _Reader:
         return False
 
     def expect(self, wanted: str) -> None:
-        around = " ".join(text for _, text in self.tokens[max(0, self.place - 15) : self.place + 10])
-        assert self.take() == wanted, f"'{wanted}' is expected in: {around}"
+        if self.take() != wanted:
+            around = " ".join(text for _, text in self.tokens[max(0, self.place - 16) : self.place + 9])
+            raise AssertionError(f"'{wanted}' is expected in: {around}")
 
     # Declarations
 
@@ -342,11 +353,9 @@ class _Reader:
         return ("masked", found, self._binary(0)) if self.accept("&&&") else found
 
     def _binary(self, level: int) -> Node:
-        if level == len(_LEVELS):
-            return self._unary()
-        found = self._binary(level + 1)
-        while self.peek() in _LEVELS[level]:
-            found = ("binary", self.take(), found, self._binary(level + 1))
+        found = self._unary()
+        while (tighter := _LEVEL_OF.get(self.peek(), -1)) >= level:
+            found = ("binary", self.take(), found, self._binary(tighter + 1))
         return found
 
     def _unary(self) -> Node:

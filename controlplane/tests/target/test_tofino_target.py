@@ -299,7 +299,7 @@ def test_a_whole_test_says_what_is_not_supported(
         words = ["run", "rfc2544.latency", "--topology", str(tmp_path / "wedge.yaml"), "--target", "tofino"]
         words += ["--sizes", "128", "--out", str(tmp_path / "run")]
         settings = (
-            "duration_ms=1",
+            "duration_ms=0.2",
             "settle_ms=1",
             "restabilise_ms=0",
             "runs=1",

@@ -104,9 +104,9 @@ def test_messages_to_one_port_are_counted_by_the_profile_for_it(
     assert [[row[name] for name in names] for row in inputs] == [[port, "2", "3", "2", "1", "1"] for port in "13"]
 
 
-@pytest.mark.parametrize("name", CHIPS)
+@pytest.mark.parametrize(("name", "sizes"), [("tofino1", (128, 256)), ("tofino2", (256,))])
 def test_the_time_from_the_stamp_to_the_line_is_measured_without_wires(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, sizes: Sequence[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Goal: the formula of the MAC for each port and size."""
     kind, devices, topology = CHIPS[name]
@@ -117,12 +117,13 @@ def test_the_time_from_the_stamp_to_the_line_is_measured_without_wires(
 
     with chip_of(monkeypatch, device, program=program, chip=kind, name=name) as chip:
         (tmp_path / "bed.yaml").write_text(topology(chip.address).text)
-        words = ["calibrate", "--topology", str(tmp_path / "bed.yaml"), "--target", "tofino", "--sizes", "128,256"]
+        words = ["calibrate", "--topology", str(tmp_path / "bed.yaml"), "--target", "tofino"]
+        words += ["--sizes", ",".join(map(str, sizes))]
         assert main([*words, "--out", str(tmp_path / "macs.json")]) == 0
     assert chip.faults == []
     stored = json.loads((tmp_path / "macs.json").read_text())["wires"]
     found = {(wire["tx_port"], wire["frame_size_bytes"]): wire for wire in stored}
-    assert found.keys() == {(port, size) for port in devices for size in (128, 256)}
+    assert found.keys() == {(port, size) for port in devices for size in sizes}
     for (_, size), wire in found.items():
         assert (wire["median_ns"], wire["median_error_ns"], wire["samples"]) == (mac_ns(size - 4), 0, 5)
         assert wire["rx_port"] is None

@@ -31,7 +31,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 from p4mesh.verdict import Verdict
 
 GIGABIT = 10**9
-OFFSETS_PPM = (-100, -50, 50, 100)
+OFFSETS_PPM = (-100, 50)
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 
 
@@ -69,10 +69,10 @@ def test_a_full_mesh_forwards_the_line_rate_of_the_tester(offset_ppm: int) -> No
     assert sweep["frmol_offered_pct"] == pytest.approx(100, rel=1e-6)
 
 
-@pytest.mark.parametrize(("offset_ppm", "lost"), [(-100, 0), (100, 16)])
+@pytest.mark.parametrize(("offset_ppm", "lost"), [(-100, 0), (100, 6)])
 def test_a_tester_that_is_faster_than_the_switch_fills_its_queue(offset_ppm: int, lost: int) -> None:
-    """Of 200,000 frames 20 are too many at +100 ppm: 4 of them wait in the end, and one may be on the wire."""
-    settings = ("scaled_frames=200000", "ports=first_pair", "bidirectional=false", *QUICK)
+    """Of 100,000 frames 10 are too many at +100 ppm: 4 of them wait in the end, and one may be on the wire."""
+    settings = ("scaled_frames=100000", "ports=first_pair", "bidirectional=false", *QUICK)
     _, outcome, _ = run_on_sim(FrameLoss(), offset_switch(offset_ppm, queue_frames=4), (64,), *settings)
     first, *_ = outcome.tables[0].rows
     assert first["load_pct"] == 100

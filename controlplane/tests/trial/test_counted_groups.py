@@ -52,16 +52,15 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
         "counted", (stream, mesh), 2_000_000, Learning(verify=False), 0, 0, per_flow=True, memberships=memberships
     )
     with open_snooping("leave_delay_ns: 1000000") as measurer:
-        first, second = (measurer.measure(spec) for _ in range(2))
-    for result in (first, second):
-        assert (result.status, result.reason) == (Verdict.MEASURED, "")
-        assert result.expected_rx_frames == result.rx_frames == frames * len(MEMBERS) + 200
-        assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 105)
-        received = {port.port: port.rx_frames for port in result.ports}
-        assert received == {1: 0, **dict.fromkeys(MEMBERS, frames), 19: 100, 20: 100}
-        measured = [flow for flow in result.flows if flow.stream == "groups"]
-        assert {flow.tx_frames for flow in measured} == {1, 2} and len(measured) > 30_000
-        assert all(flow.latency and flow.latency.count == flow.rx_frames for flow in measured)
+        result = measurer.measure(spec)
+    assert (result.status, result.reason) == (Verdict.MEASURED, "")
+    assert result.expected_rx_frames == result.rx_frames == frames * len(MEMBERS) + 200
+    assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 105)
+    received = {port.port: port.rx_frames for port in result.ports}
+    assert received == {1: 0, **dict.fromkeys(MEMBERS, frames), 19: 100, 20: 100}
+    measured = [flow for flow in result.flows if flow.stream == "groups"]
+    assert {flow.tx_frames for flow in measured} == {1, 2} and len(measured) > 30_000
+    assert all(flow.latency and flow.latency.count == flow.rx_frames for flow in measured)
 
 
 def test_a_source_that_is_a_member_receives_nothing_of_its_own() -> None:
@@ -95,7 +94,10 @@ def test_a_member_that_has_not_joined_is_silent_beyond_the_cells(
 
 
 def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
-    """200 of 4,095 groups are each joined by a random set of ports and by no other: no frame too few, none too many."""
+    """200 of 4,095 groups are each joined by a random set of ports and by no other: no frame too few, none too many.
+
+    A second trial counts its own frames alone.
+    """
     random = Random(7)
     sets = [tuple(sorted(random.sample(MEMBERS, random.randint(1, len(MEMBERS))))) for _ in range(200)]
     first = IPv4Address("225.1.1.1")
@@ -106,12 +108,13 @@ def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
     memberships = Memberships(Version.IGMPV3, ranges, joins_per_s=1_000_000, robustness=1, verify=False)
     spec = TrialSpec("sets", (stream,), 2_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
     with open_snooping("leave_delay_ns: 1000000") as measurer:
-        result = measurer.measure(spec)
-    assert (result.status, result.reason) == (Verdict.MEASURED, "")
-    assert result.expected_rx_frames == result.rx_frames == sum(map(len, sets))
-    assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 0)
-    received = {port.port: port.rx_frames for port in result.ports if port.port in MEMBERS}
-    assert received == {port: sum(port in ports for ports in sets) for port in MEMBERS}
+        results = [measurer.measure(spec) for _ in range(2)]
+    for result in results:
+        assert (result.status, result.reason) == (Verdict.MEASURED, "")
+        assert result.expected_rx_frames == result.rx_frames == sum(map(len, sets))
+        assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 0)
+        received = {port.port: port.rx_frames for port in result.ports if port.port in MEMBERS}
+        assert received == {port: sum(port in ports for ports in sets) for port in MEMBERS}
 
 
 @pytest.mark.parametrize(("forward_by", "flooded"), [("mac", 200), ("group", 0), ("source_and_group", 0)])

@@ -18,7 +18,7 @@ from p4mesh.measurement.counts import QueueTrend, Trend
 from p4mesh.methods.search.lengthening import MOST_LENGTHENING
 from p4mesh.traffic.patterns import Broadcast, FullMesh, MeshStreams, Pairs, Pattern, Rotate
 
-DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "6"))
+DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "4"))
 PPM = Fraction(1, 1_000_000)
 GAP_OF_16_BYTES = 128
 """24 bytes beside a frame, so that the output sends less than a line can bring."""
@@ -34,7 +34,7 @@ def trend_at(device: Device, excess_ppm: float) -> QueueTrend:
 
 @pytest.mark.parametrize(
     ("pattern", "excess_ppm"),
-    [(FullMesh(), 60), (FullMesh(), 300), (Pairs(), 60), (Rotate(), 1500), (MeshStreams(), 60)],
+    [(FullMesh(), 60), (Pairs(), 60), (Rotate(), 1500), (MeshStreams(), 60)],
 )
 def test_the_excess_is_that_of_the_closed_form(pattern: Pattern, excess_ppm: int) -> None:
     device = Device(ports=4, pattern=pattern, ifg_bits=GAP_OF_16_BYTES)
@@ -64,7 +64,6 @@ def test_the_queue_of_a_server_for_broadcast_frames_is_seen_at_all_ports() -> No
         ("uniform: {max_ns: 5000}", "0.3"),
         ("uniform: {max_ns: 5000}", "0.9999"),
         ("normal: {mean_ns: 5000, sigma_ns: 1000}", "0.9999"),
-        ("exponential: {mean_ns: 1000, max_ns: 20000}", "0.99"),
         ("exponential: {mean_ns: 1000, max_ns: 20000}", "0.9999"),
         ("spike: {delay_ns: 20000, chance_ppb: 1000000}", "0.9999"),
     ],
@@ -75,8 +74,7 @@ def test_jitter_is_no_queue_that_fills(model: str, load: str) -> None:
     assert result.queues is not None and result.queues.trend is not Trend.FILLING, result.queues
 
 
-@pytest.mark.parametrize("burst_frames", [24, 930])
-@pytest.mark.parametrize("pattern", [FullMesh(), Rotate()], ids=lambda each: each.kind)
+@pytest.mark.parametrize(("burst_frames", "pattern"), [(24, FullMesh()), (930, Rotate())])
 def test_bursts_fill_queues_for_a_while_only(pattern: Pattern, burst_frames: int) -> None:
     device = Device(
         ports=3,

@@ -525,8 +525,22 @@ def test_the_bytes_of_an_address() -> None:
 @pytest.mark.parametrize(
     ("path", "tests", "settings"),
     [
-        (SWITCH, 10, ("scaled_frames=60", "search_resolution_pct=40", "sweep_step_pct=90", "addresses_max=110")),
-        (ROUTER, 4, ("duration_ms=scaled", "scaled_frames=60", "search_resolution_pct=40", "step_pct=10")),
+        (
+            SWITCH,
+            10,
+            (
+                "scaled_frames=60",
+                "sustained=false",
+                "search_resolution_pct=40",
+                "sweep_step_pct=90",
+                "addresses_max=110",
+            ),
+        ),
+        (
+            ROUTER,
+            4,
+            ("sustained=false", "duration_ms=scaled", "scaled_frames=60", "search_resolution_pct=40", "step_pct=10"),
+        ),
         (BACK_TO_BACK, 1, ("duration_ms=scaled", "scaled_frames=60", "search_resolution_pct=40", "iterations=1")),
     ],
     ids=lambda value: getattr(value, "suffix", ""),
