@@ -18,6 +18,7 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.unknown_device import topology_at
 
 GIGABIT = 1_000_000_000
+WAITS = ("learning_wait_ms=200", "settle_ms=200", "restabilise_ms=0")
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def bridge() -> Iterator[str]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 def test_a_bridge_that_nobody_has_described_is_measured(bridge: str, tmp_path: Path) -> None:
     words = "run rfc2544.frame_loss --target live --interfaces e1,e2 --sizes 128 --out run"
-    settings = [f"--set {text}" for text in ("rate_fraction_pct=0.01", "duration_ms=100", "step_pct=10")]
+    settings = [f"--set {text}" for text in ("rate_fraction_pct=0.01", "duration_ms=100", "step_pct=10", *WAITS)]
     command = f"ip netns exec {bridge} {sys.executable} -m p4mesh {words} {' '.join(settings)}"
     done = subprocess.run(command.split(), check=False, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode in (0, 1), done.stderr

@@ -21,10 +21,13 @@ from p4mesh.otg.metrics import RateMeter, Rates, Totals
 from p4mesh.otg.rates import Timing, frame_sizes, sizes_in_turn, timing
 from p4mesh.traffic.stream import Burst
 
+OVER_BOTH = pytest.mark.parametrize("api", TRANSPORTS, indirect=True)
 
-@pytest.fixture(params=TRANSPORTS)
+
+@pytest.fixture
 def api(server: OtgServer, request: pytest.FixtureRequest) -> Iterator[Any]:
-    client = server.api(request.param)
+    """A client over HTTP, or over what a test has as its parameter: both transports ask the same session."""
+    client = server.api(getattr(request, "param", "http"))
     yield client
     transmit(client, "stop")
     client.close()
@@ -39,6 +42,7 @@ def polled(api: Any, name: str) -> Any:
     raise AssertionError(f"flow {name} does not end: {metric}")
 
 
+@OVER_BOTH
 def test_fixed_packets_all_arrive_with_the_latency_of_the_wire(api: Any) -> None:
     config = two_ports(api)
     add_flow(config, "there", size=128).duration.fixed_packets.packets = 2500
@@ -288,6 +292,7 @@ def test_rates_have_every_unit(api: Any, unit: str, value: int, rate_fps: float)
     assert metric.frames_rx == int(2 * rate_fps)
 
 
+@OVER_BOTH
 def test_left_out_values_are_those_of_the_standard(api: Any) -> None:
     """1000 frames/s of 64 bytes without an end, and a rate in per cent without a number is that of the line."""
     config = two_ports(api)
@@ -404,6 +409,7 @@ def test_frames_that_have_no_room_for_a_signature_are_as_short_as_can_be_and_the
     assert polled(api, "mixed").bytes_rx == 10 * (64 + 65 + 70)
 
 
+@OVER_BOTH
 def test_update_append_and_delete_change_flows(api: Any) -> None:
     config = two_ports(api)
     add_flow(config, "first").duration.fixed_packets.packets = 10

@@ -561,7 +561,8 @@ def test_the_command_writes_what_was_asked_for_and_says_where(
 
 
 def test_a_trial_that_fails_without_a_loss_says_why(tmp_path: Path) -> None:
-    options = RunOptions("rfc2544.throughput", WRS, "512", ("scaled_frames=1000",), tmp_path / "run", jobs=1)
+    settings = ("scaled_frames=200",)
+    options = RunOptions("rfc2544.throughput", WRS, "512", settings, tmp_path / "run", ports="1-2", jobs=1)
     run(options)
     chapters = {chapter.anchor: chapter for chapter in document_of(tmp_path / "run").chapters}
     (log,) = chapters["trials"].blocks
