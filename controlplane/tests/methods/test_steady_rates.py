@@ -88,19 +88,17 @@ def test_loss_at_line_rate_follows_from_the_gap_whatever_the_queue_holds(queue_f
 
 
 @pytest.mark.parametrize("size", [512, 1518])
-def test_a_scaled_trial_loses_as_one_of_30_s(size: int) -> None:
-    """In 30 s, the gap of 512 B fills the queue and that of 1,518 B does not."""
-    device = Device(
-        ports=2, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=200, pattern=Pairs(), frame_size_bytes=size
-    )
+def test_a_scaled_trial_loses_as_one_of_10_s(size: int) -> None:
+    """In 10 s, the gap of 512 B fills the queue and that of 1,518 B does not."""
+    device = Device(ports=2, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=70, pattern=Pairs(), frame_size_bytes=size)
     scaled = first_row(FrameLoss(), device.topology, size, "scaled_frames=3000")
-    long = first_row(FrameLoss(), device.topology, size, "duration_ms=30000")
+    long = first_row(FrameLoss(), device.topology, size, "duration_ms=10000")
     sent = long["tx_frames"]
-    assert long["loss_pct"] == pytest.approx(lost_pct(device), abs=200 / sent + 1e-3)
+    assert long["loss_pct"] == pytest.approx(lost_pct(device), abs=100 * 2.5 / sent)
     assert scaled["loss_pct"] == pytest.approx(long["loss_pct"], abs=100 / 3000 + 100 / sent)
 
 
-@pytest.mark.parametrize(("frames", "within"), [(10_000, 0.011), (1000, 0.11)])
+@pytest.mark.parametrize(("frames", "within"), [(3000, 0.036), (1000, 0.11)])
 def test_the_shipped_switch_loses_what_its_gap_takes(frames: int, within: float) -> None:
     """24 bytes beside frames of 1,518: 4 of 1,542."""
     topology = shipped("wrs-18x1g")
@@ -109,13 +107,11 @@ def test_the_shipped_switch_loses_what_its_gap_takes(frames: int, within: float)
 
 
 @pytest.mark.parametrize("size", [512, 1518])
-def test_the_maximum_forwarding_rate_of_the_default_lengths_is_that_of_30_s_and_of_the_gap(size: int) -> None:
+def test_the_maximum_forwarding_rate_of_the_default_lengths_is_that_of_10_s_and_of_the_gap(size: int) -> None:
     """Goal: each agrees with the closed form within the error that it prints. 10 Mbit/s; 1,518 B pass by a queue."""
-    device = Device(
-        ports=2, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=200, pattern=Pairs(), frame_size_bytes=size
-    )
+    device = Device(ports=2, rate_bps=10**7, ifg_bits=WIDE_GAP, queue_frames=70, pattern=Pairs(), frame_size_bytes=size)
     closed_form_fps = 10**7 / (8 * (size + 8) + WIDE_GAP)
-    for length in ((), ("duration_ms=30000",)):
+    for length in ((), ("duration_ms=10000",)):
         row = first_row(
             *(MaximumForwardingRate(), device.topology, size),
             *("search_min_pct=99", "search_initial_pct=100", "search_resolution_pct=1", *length),
@@ -244,14 +240,14 @@ def test_forward_pressure_loses_the_byte_that_a_frame_is_too_close(queue_frames:
 @pytest.mark.parametrize("phases", ["independent", "in_step"])
 def test_inputs_that_share_an_output_lose_what_its_line_leaves_out(phases: str, queue_frames: int) -> None:
     device = Device(ports=4, queue_frames=queue_frames)
-    settings = ("message_frames=20", "messages=100", "loads_pct=150", f"phases={phases}")
+    settings = ("message_frames=20", "messages=50", "loads_pct=150", f"phases={phases}")
     _, outcome, _ = run_on_sim(NToOne(), device.topology, (64,), *QUICK, *settings)
     rows: list[Any] = [table.rows for table in outcome.tables]
     (loads, *_), inputs = rows[0], rows[1]
     # Of 60 frames that come in 20 slots of 40, the output sends 20 and what its queue has kept then.
     lost = 24 / 60 if (phases, queue_frames) == ("in_step", 16) else 1 / 3
-    # Inputs start up to a message apart, 1 % of the trial.
-    assert loads["frame_loss_ratio"] == pytest.approx(lost, abs=0.01 if phases == "independent" else 0.001)
+    # Inputs start up to a message apart, 2 % of the trial.
+    assert loads["frame_loss_ratio"] == pytest.approx(lost, abs=0.02 if phases == "independent" else 0.001)
     assert loads["message_loss_ratio_min"] <= loads["message_loss_ratio_max"]
     missed = sum(row["lost_frames"] + row["late_frames"] for row in inputs)
     assert missed == pytest.approx(loads["lost_frames"] + loads["late_frames"], abs=2)
@@ -280,7 +276,7 @@ def test_rates_of_classes_at_an_overload_are_those_of_a_full_queue() -> None:
 def test_the_loss_behind_a_policer_is_that_of_an_empty_bucket(bucket_frames: int) -> None:
     """A device that passes half of what comes at line rate; what its bucket forgives at first is left out."""
     lookup = f"{{capacity_fps: 1488095, overload_pass_ppm: 500000, burst_frames: {bucket_frames}}}"
-    row = first_row(FrameLoss(), parsed(switch(f"lookup: {lookup}", ports=2)), 64)
+    row = first_row(FrameLoss(), parsed(switch(f"lookup: {lookup}", ports=2)), 64, "scaled_frames=10000")
     assert row["load_pct"] == 100
     assert row["loss_pct"] == pytest.approx(50, abs=0.02)
     assert (row.get("early_frames") or 0) == pytest.approx(bucket_frames, abs=2)
@@ -304,7 +300,7 @@ def test_the_maximum_forwarding_rate_is_the_highest_of_all_trials() -> None:
 def test_rare_losses_through_jitter_are_those_that_were_counted(max_ns: int) -> None:
     model = f"    jitter: {{uniform: {{max_ns: {max_ns}}}}}\n    loss_ppb: 300000"
     device = Device(ports=2, model=model, pattern=Pairs())
-    row = first_row(FrameLoss(), device.topology, 512, "step_pct=10")
+    row = first_row(FrameLoss(), device.topology, 512, "step_pct=10", "scaled_frames=10000")
     assert not row.get("late_frames")
     assert row["loss_pct"] == pytest.approx(100 * row["lost_frames"] / row["tx_frames"])
     assert row["lost_frames"] > 0
@@ -387,7 +383,12 @@ def test_the_maximum_forwarding_rate_behind_a_policer_stands_beside_what_a_bucke
 ) -> None:
     """A device that passes 744,048 frames/s for good, and at line rate half of what comes."""
     lookup = f"{{capacity_fps: 744048, overload_pass_ppm: 500000, burst_frames: {bucket_frames}}}"
-    row = first_row(MaximumForwardingRate(), parsed(switch(f"lookup: {lookup}", ports=2)), 64, "scaled_frames=5000")
+    row = first_row(
+        MaximumForwardingRate(),
+        parsed(switch(f"lookup: {lookup}", ports=2)),
+        64,
+        *("scaled_frames=5000", "search_resolution_pct=1"),
+    )
     assert row["mfr_bucket_fps"] <= 744_048 <= row["mfr_fps"] * 1.001
 
 

@@ -148,14 +148,14 @@ def test_frames_that_are_lost_by_chance_are_no_transient(loss_pct: int) -> None:
 )
 def test_losses_that_stand_alone_are_within_their_error(test: Method, settings: tuple[str, ...]) -> None:
     """One frame in 50 is lost by chance, at each load: no throughput, and the loss of the load that was tried."""
-    covered, runs, errors = 0, 12, []
+    covered, runs, errors = 0, 7, []
     for seed in range(runs):
         topology = parsed(switch(f"loss_ppb: {2 * 10**7}", ports=2, rates_bps=10**9, seed=seed))
         outcome = measured(test, topology, "scaled_frames=2000", *settings)
         row: dict[str, Any] = dict(outcome.tables[0].rows[0])
         errors.append(row["loss_error_pct"])
         covered += abs(row["loss_pct"] - 2) <= row["loss_error_pct"]
-    assert covered >= runs - 2
+    assert covered >= runs - 1
     # 1.96 deviations of 2,000 frames or more, and the skew of the interval.
     assert max(errors) <= 1.3 * 1.96 * 100 * (0.02 * 0.98 / 2000) ** 0.5
 
@@ -260,7 +260,7 @@ def test_bursts_hide_no_bucket(burst_frames: int, frames: int) -> None:
 def test_bursts_that_a_device_recovers_from_print_the_same_in_trials_of_any_length(burst_frames: int) -> None:
     """It collapses in each burst anew: the mean over whole bursts, though a trial has six of them or five hundred."""
     asked = f"burst_frames={burst_frames}"
-    truth, _ = at_load(collapsing(), 90, asked, "scaled_frames=100000")
+    truth, _ = at_load(collapsing(), 90, asked, "scaled_frames=50000")
     for frames in (1000, 3000, 10_000):
         rates, loss = at_load(collapsing(), 90, asked, f"scaled_frames={frames}")
         assert rates["frmol_fps"] == pytest.approx(truth["frmol_fps"], abs=rates["frmol_error_fps"])
@@ -350,7 +350,7 @@ def test_streams_that_begin_or_end_apart_hide_no_bucket(begin_us: int, end_us: i
 
 
 @pytest.mark.parametrize("burst_frames", [300, 2000])
-@pytest.mark.parametrize(("stagger_us", "length_ms"), [(10, 1), (10, 5), (100, 2), (100, 5), (100, 50)])
+@pytest.mark.parametrize(("stagger_us", "length_ms"), [(10, 1), (10, 5), (100, 2), (100, 20)])
 def test_ports_that_start_one_after_the_other_hide_no_bucket(
     stagger_us: int, length_ms: int, burst_frames: int
 ) -> None:
@@ -424,10 +424,10 @@ def test_frames_that_a_device_is_to_filter_are_no_transient() -> None:
 )
 def test_messages_behind_a_bucket_are_marked(test: Method, messages: int) -> None:
     """Half of the frames for good: 20 messages of 20 frames end before that is seen."""
-    lookup = "lookup: {capacity_fps: 10000, overload_pass_ppm: 500000, burst_frames: 100}"
-    asked = [f"messages={messages}", "message_frames=20", "messages_per_s=2000"]
+    lookup = "lookup: {capacity_fps: 100000, overload_pass_ppm: 500000, burst_frames: 100}"
+    asked = [f"messages={messages}", "message_frames=20", "messages_per_s=20000"]
     if isinstance(test, MessageBackground):
-        asked += ["background_frames=20", "stabilise_ms=0.1", "load_start_pct=2.7", "load_end_pct=2.7", "repeats=1"]
+        asked += ["background_frames=20", "stabilise_ms=0.01", "load_start_pct=27", "load_end_pct=27", "repeats=1"]
     topology = parsed(switch(lookup, ports=3, rates_bps=10**9))
     row: dict[str, Any] = dict(measured(test, topology, *asked).tables[0].rows[0])
     if messages == 20:

@@ -18,6 +18,9 @@ from p4mesh.topology.loader import parse_topology
 TOPOLOGIES = Path(__file__).parents[3] / "topologies"
 GIGABIT = 10**9
 
+_LOADER, _DUMPER = (getattr(yaml, f"CSafe{kind}", getattr(yaml, f"Safe{kind}")) for kind in ("Loader", "Dumper"))
+"""Those in C, where PyYAML has them: thousands of tests make a network."""
+
 Rates = int | Sequence[int]
 """Rate of all ports, or of each port in order."""
 Keys = str | Mapping[int, str]
@@ -131,9 +134,10 @@ def _of_number(keys: Keys, number: int) -> str:
 
 
 def _keys(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(text if "\n" in text else f"{{{text}}}")
+    found: dict[str, Any] = yaml.load(text if "\n" in text else f"{{{text}}}", _LOADER)
     return found
 
 
 def _text(document: dict[str, Any]) -> str:
-    return yaml.safe_dump(document, sort_keys=False)
+    text: str = yaml.dump(document, Dumper=_DUMPER, sort_keys=False)
+    return text

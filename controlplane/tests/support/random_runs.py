@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from support.networks import parsed, switch
@@ -85,7 +86,7 @@ class SmallDevice:
     order: tuple[int, ...] = ()
     """Port of the device that each tester port is linked to; empty = the same number."""
 
-    @property
+    @cached_property
     def topology(self) -> Topology:
         count = len(self.rates_bps)
         order = self.order or tuple(range(1, count + 1))

@@ -157,10 +157,10 @@ def test_short_throughput_trials_are_repeated_until_the_buffer_time_is_exact() -
 
 
 def test_a_sustained_throughput_needs_no_longer_search_for_the_buffer_time() -> None:
-    settings = ("repetitions=1", "burst_max_frames=400", "scaled_frames=3000", "search_resolution_pct=0.001")
+    settings = ("repetitions=1", "burst_max_frames=400", "scaled_frames=3000", "search_resolution_pct=0.01")
     results, outcome, _ = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
     exact_s = float(Fraction(179, 22) / max_rate_fps(64, GIGABIT))
-    assert outcome.tables[0].rows[0]["corrected_buffer_s"] == pytest.approx(exact_s, rel=0.002)
+    assert outcome.tables[0].rows[0]["corrected_buffer_s"] == pytest.approx(exact_s, rel=0.005)
     (found,) = results.values()
     assert found.throughput.trial_frames is None and not outcome.findings
 
@@ -168,10 +168,10 @@ def test_a_sustained_throughput_needs_no_longer_search_for_the_buffer_time() -> 
 @pytest.mark.parametrize(
     ("queue", "ifg_bits", "resolution_pct", "step_frames", "settings"),
     [
-        (8, 128, 0.001, 1, SUSTAINED),
-        (8, 128, 0.001, 16, BY_LOSS),
+        (8, 128, 0.01, 1, SUSTAINED),
+        (8, 128, 0.01, 16, BY_LOSS),
         (8, 128, 1, 1, BY_LOSS),
-        (40, 400, 0.001, 1, BY_LOSS),
+        (40, 400, 0.01, 1, BY_LOSS),
         (40, 400, 1, 16, SUSTAINED),
     ],
 )
@@ -190,11 +190,11 @@ def test_errors_of_buffer_times_cover_the_closed_form(
     assert row["implied_buffer_s"] == pytest.approx(float(burst / line_fps), abs=row["implied_error_s"])
     assert row["corrected_buffer_s"] == pytest.approx(corrected_s, abs=row["corrected_error_s"])
     assert row["actual_buffer_s"] == pytest.approx(corrected_s / float(share), abs=row["actual_error_s"])
-    if resolution_pct == 0.001 and step_frames == 1 and settings != BY_LOSS:
+    if resolution_pct == 0.01 and step_frames == 1 and settings != BY_LOSS:
         assert row["corrected_error_s"] < 0.06 * row["corrected_buffer_s"], "a bucket of a burst is not excluded"
 
 
-@pytest.mark.parametrize("frames", [1000, 20_000])
+@pytest.mark.parametrize("frames", [1000, 5000])
 def test_a_buffer_that_delays_no_frame_is_within_the_error(frames: int) -> None:
     """A look-up at 67.2 % of line forgives some 64 frames: a throughput of 71.7 % was taken for sustained."""
     forgiving = parsed(switch("lookup: {capacity_fps: 1000000}", ports=2, rates_bps=GIGABIT))
@@ -241,7 +241,7 @@ def test_a_burst_longer_than_the_trials_leaves_the_least_throughput_open() -> No
     """The tag of 4 bytes lets 276 of 280 through, so a queue of 64 frames takes 64 x 280 / 4 of them."""
     vlans = "{port: 1, mode: {access: 100}}, {port: 2, mode: {trunk: {vids: [100]}}}"
     topology = parsed(switch(f"vlans: {{ports: [{vlans}]}}", ports=2, rates_bps=10**8, port="queue_frames: 64"))
-    asked = ("scaled_frames=1000", "repetitions=1", *QUICK)
+    asked = ("scaled_frames=1000", "repetitions=1", "search_resolution_pct=1", *QUICK)
     (row,) = run_on_sim(BackToBack(), topology, (256,), *asked)[1].tables[0].rows
     assert row["burst_frames_avg"] == pytest.approx(64 * 280 / 4, abs=4)
     buffer_s = 64 * 280 * 8 / 10**8 * 276 / 280
