@@ -120,6 +120,8 @@ class PortCounts:
     all of them or none."""
     early_frames: int = field(default=0, metadata={"stored": "if set"})
     """Frames received here in a transient, beyond the rate of the steady part; below 0 at a port that got fewer."""
+    uneven_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Frames of the steady part received here that may be of a transient, as they do not leave evenly."""
     controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """Departure of the first bit of the last report of a change that a host on the port sent among the streams, or of
     the last frame of a stream with ``keeps_departures``."""

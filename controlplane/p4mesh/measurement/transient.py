@@ -136,15 +136,19 @@ class _Windows:
         variance = max(together, apart) * count / (count - 1)
         return round(_OF_RATE * float(np.sqrt(max(variance, damaged))))
 
-    def unevenly(self, first: int, uneven: float) -> int:
-        """Frames from window ``first`` on that may be of a transient, as frames leave unevenly by a part of the trial.
+    def unevenly(self, first: int, uneven: Array) -> tuple[int, Array]:
+        """Frames from window ``first`` on that may be of a transient: of all ports together, and of each.
 
+        Those to a port leave unevenly by a part of the trial.
         Each window may have some beyond the rate behind it, and less than it is unsure by.
         """
         until = range(first, self.frames.shape[1] - _LEAST_WINDOWS + 1)
-        beyond = max(self.early(place).sum() for place in until) - self.early(first).sum()
-        rate = self.frames[:, first:].sum() / self.parts[:, first:].mean(axis=0).sum()
-        return round(float(uneven * rate + beyond))
+        early = np.array([self.early(place) for place in until])
+        frames, parts = self.frames[:, first:], self.parts[:, first:]
+        rate, rates = frames.sum() / parts.mean(axis=0).sum(), frames.sum(axis=1) / parts.sum(axis=1)
+        of_all = _mean_of_ports(uneven, self.frames.sum(axis=1)) * rate + early.sum(axis=1).max() - early[0].sum()
+        of_ports: Array = np.rint(uneven * rates + early.max(axis=0) - early[0])
+        return round(float(of_all)), of_ports
 
     def early(self, first: int) -> Array:
         """Frames of each port before window ``first`` beyond the rate of the windows from there on."""
@@ -161,19 +165,20 @@ def transient(
     lost_share: float,
     *,
     uneven: Mapping[int, float] | None = None,
+    strays: Mapping[int, int] | None = None,
     varies: bool = False,
 ) -> tuple[Transient, tuple[PortCounts, ...]] | None:
     """The transient of a trial that lost a share of its frames, and its ports with it; None where there is none.
 
     ``ways_ns`` is the smallest latency at each port that received some. Frames to a port may leave by the part
-    ``uneven`` of the trial earlier or later than evenly. The rate of a device that ``varies`` as its processor has time
-    has an error of its windows.
+    ``uneven`` of the trial earlier or later than evenly. Readings count ``strays``, too, which are not meant for the
+    port. The rate of a device that ``varies`` as its processor has time has an error of its windows.
     """
     receivers = [port for port in ports if port.port in ways_ns]
     if not receivers or len(readings) < FEWEST_READINGS:
         return None
     parts = np.array([(uneven or {}).get(port.port, 0.0) for port in receivers])
-    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, parts)
+    windows, late = _windows(readings, ports, ways_ns, duration_ns, lost_share, parts, strays or {})
     # Behind a full queue, windows tell how much is chance, and damaged frames; losses do not: the queue makes some.
     queued, damaged = any(late.values()), _damaged(receivers)
     of_all = float(_mean_of_ports(parts, windows.frames.sum(axis=1)))
@@ -188,11 +193,15 @@ def transient(
     if lost_share and count - first < _LEAST_WINDOWS:
         return Transient(readings[first - 1].time_ns, over=False, frames=0), tuple(ports)
     hidden = max(windows.hidden(first), windows.varied(first, damaged) if varies or queued else 0)
-    unsure = windows.unevenly(first, of_all) if of_all else 0
+    numbers, unsure = [port.port for port in receivers], 0
+    if of_all:
+        unsure, of_ports = windows.unevenly(first, parts)
+        by_port = dict(zip(numbers, of_ports.astype(int).tolist(), strict=True))
+        ports = [replace(port, uneven_frames=by_port.get(port.port, 0)) for port in ports]
     hidden += unsure
     if not first:
         return (Transient(0, True, 0, hidden, unsure), tuple(ports)) if hidden else None
-    early = dict(zip([port.port for port in receivers], windows.early(first).tolist(), strict=True))
+    early = dict(zip(numbers, windows.early(first).tolist(), strict=True))
     found = Transient(readings[first - 1].time_ns, True, max(0, round(sum(early.values()))), hidden, unsure)
     return found, tuple(_with(port, early.get(port.port, 0.0), late.get(port.port, 0)) for port in ports)
 
@@ -222,6 +231,7 @@ def _windows(
     duration_ns: int,
     lost_share: float,
     uneven: Array,
+    strays: Mapping[int, int],
 ) -> tuple[_Windows, dict[int, int]]:
     """The windows between readings, and the late frames of each port."""
     receivers = [port for port in ports if port.port in ways_ns]
@@ -233,8 +243,9 @@ def _windows(
     late, until = {}, []
     for port, rest in zip(receivers, (limits[:, -1] - limits[:, -2]).tolist(), strict=True):
         came = [reading.received[port.port] for reading in readings]
-        late[port.port] = _late_frames(port, port.rx_frames - came[-1], rest)
-        until.append([0, *came, max(port.rx_frames - late[port.port], came[-1])])
+        in_all = port.rx_frames + strays.get(port.port, 0)
+        late[port.port] = _late_frames(port, in_all - came[-1], rest)
+        until.append([0, *came, max(in_all - late[port.port], came[-1])])
     frames = np.diff(np.array(until, dtype=np.float64))
     return _Windows(frames, np.diff(limits), takes[1:] + takes[:-1] + uneven[:, None], lost_share), late
 

@@ -281,12 +281,13 @@ def test_ports_that_received_nothing_tell_nothing() -> None:
     assert transient(readings, [PortCounts(1, tx_frames=8 * SENT)], {}, DURATION_NS, 1.0) is None
 
 
-def test_frames_that_were_flooded_back_are_none_of_the_last_window() -> None:
-    """A reading counts them at their source, the result does not: the last window is empty, and none has less."""
+@pytest.mark.parametrize(("strays", "last"), [(150, 100), (20, 0)])
+def test_frames_that_were_flooded_back_are_of_a_window_as_others(strays: int, last: int) -> None:
+    """Readings count them at their source, the result does not. With some unknown, no window has less than none."""
     readings = [PortReading(DURATION_NS * number // 8, None, {1: 100 * number}) for number in range(1, 8)]
     counts = PortCounts(1, tx_frames=8 * SENT, rx_frames=650)
-    found, _ = _windows(readings, [counts], {1: 0.0}, DURATION_NS, 0.5, np.zeros(1))
-    assert found.frames.tolist() == [[100] * 7 + [0]]
+    found, _ = _windows(readings, [counts], {1: 0.0}, DURATION_NS, 0.5, np.zeros(1), {1: strays})
+    assert found.frames.tolist() == [[100] * 7 + [last]]
 
 
 @pytest.mark.parametrize(("takes", "expected"), [(116, (2_000_000, 560, 0)), (120, (1_000_000, 491, 60))])
@@ -315,9 +316,15 @@ def stream(name: str, begin_ns: int = 0, frames: int = 1000, **more: Any) -> Str
 
 def test_streams_are_apart_by_the_begin_of_one_or_the_end_of_another() -> None:
     """Both send for 1 ms; a port that has sent its last frame waits a microsecond less."""
-    assert _aparts_ns([stream("a"), stream("b", 200_000)]) == {"a": 199_000, "b": 200_000}
-    assert _aparts_ns([stream("a", 5000), stream("b", 5000)]) == {"a": 0, "b": 0}
-    assert _aparts_ns([stream("a", frames=1101), stream("b")]) == {"a": 0, "b": 100_000}
+    late = stream("a"), stream("b", 200_000)
+    assert [_aparts_ns(late, sending_ns) for sending_ns in (10**6, 1_150_000, 2 * 10**6)] == [
+        {"a": 0, "b": 200_000},
+        {"a": 149_000, "b": 200_000},
+        {"a": 199_000, "b": 200_000},
+    ]
+    assert _aparts_ns([stream("a", 5000), stream("b", 5000)], 10**6) == {"a": 0, "b": 0}
+    assert _aparts_ns([stream("a", frames=1101), stream("b")], 1_101_000) == {"a": 0, "b": 100_000}
+    assert _aparts_ns([stream("a", frames=1101), stream("b")], 10**6) == {"a": 100_000, "b": 0}
     bursts = stream("a", burst=Burst(4)), stream("b"), stream("c", sizes_in_turn_bytes=(64, 128, 256))
     assert [burst_ns(one) for one in bursts] == [4000, 0, 3000]
 
@@ -335,7 +342,11 @@ def part_of(
 
     tester = SimpleNamespace(tick_ps=500, target=target, reason_counts=reason_counts)
     clock = SimpleNamespace(burst_slots=1, frame_interval_ticks=2000)
-    planned = SimpleNamespace(streams=[SimpleNamespace(clock=clock, transmitters=[SimpleNamespace(positions=1)])])
+    planned = SimpleNamespace(
+        streams=[SimpleNamespace(clock=clock, transmitters=[SimpleNamespace(positions=1)])],
+        names={number: one.name for number, one in enumerate(streams)},
+        columns=SimpleNamespace(stream=np.array([0, 1, 1])),
+    )
     spec = TrialSpec("transients", streams, duration_ns, watch_losses=True)
     part = FindingTransients(cast("Trial", SimpleNamespace(spec=spec, tester=tester)))
     sending: Any = SimpleNamespace(tester=tester, plan=planned, duration_ns=duration_ns, lead_ns=9000, now_ns=0)
@@ -359,7 +370,10 @@ def test_ports_are_read_at_the_ends_of_windows_of_whole_cycles_and_bursts() -> N
     assert part_of(*brief, duration_ns=8_004_000)[1] == [], "less than five windows before the last frame has left"
     least = stream("a", frames=5000), stream("b", frames=5000, burst=Burst(3))
     assert part_of(*least, duration_ns=8_004_000)[1] == [999_000 * number for number in range(1, 6)]
-    assert part_of(stream("a"), stream("b", burst=Burst(2000)), duration_ns=8_004_000)[1] == [], "too long a burst"
+    longest = stream("a", frames=8004), stream("b", frames=8004, burst=Burst(1334))
+    assert part_of(*longest, duration_ns=8_004_000)[1] == [1_334_000 * number for number in range(1, 6)]
+    longer = stream("a", frames=8004), stream("b", frames=8004, burst=Burst(1335))
+    assert part_of(*longer, duration_ns=8_004_000)[1] == due_ns, "a burst that no window holds is left to the errors"
     # Bursts of all streams are in step with their cycles, sizes in turn are not.
     assert part_of(*(stream(name, frames=8004, burst=Burst(3)) for name in "ab"), duration_ns=8_004_000)[1] == due_ns
     sizes = stream("a", frames=8004, sizes_in_turn_bytes=(64, 128, 256))
@@ -376,19 +390,28 @@ def test_a_transient_is_looked_for_where_frames_were_lost(monkeypatch: pytest.Mo
     part, _, readings = part_of(stream("a", frames=8000), stream("b", 100_000, 8000), duration_ns=8_000_000)
     lost = FlowCounts("a", 1, 9, 8000, 6000), FlowCounts("b", 1, 9, 8000, 3000)
     spec = TrialSpec("transients", (), 8_000_000)
-    ports = (PortCounts(9, rx_frames=9000),)
+    ports = (PortCounts(9, rx_frames=9000), PortCounts(8))
     result = replace(not_measured(spec, Verdict.MEASURED, ""), flows=lost, ports=ports, lost_frames=7000)
-    nothing: Any = None
+    reading: Any = SimpleNamespace(of_ports={9: {"expected": 9003}, 8: {"expected": 4}})
+    strays: Any = SimpleNamespace(
+        cells=np.arange(3),
+        expected=np.array([True, False, False]),
+        rx_port=np.array([9, 9, 8]),
+        unique=np.array([9000, 2, 4]),
+        duplicates=np.array([0, 1, 0]),
+    )
 
     def added(one: TrialResult, to: FindingTransients = part) -> TrialResult:
-        return to.add(one, nothing, nothing)
+        return to.add(one, reading, strays)
 
     assert added(result) is result
     (((given_readings, given_ports, ways_ns, sending_ns, lost_share), more),) = asked
     assert (given_readings, given_ports, ways_ns) == (readings, ports, {9: 700.0})
     assert (sending_ns, lost_share) == (8_000_000, 7000 / 16_000)
-    of_b = 99_000 / 8e6 * 2 / 3 + 100_000 / 8e6 / 3
-    assert more == {"uneven": {9: pytest.approx(of_b)}, "varies": False}
+    # Three frames of b more came where they were not wanted, and four at a port that is to get none.
+    of_b = 100_000 / 8e6
+    uneven = {9: pytest.approx(of_b * 3003 / 9003), 8: pytest.approx(of_b)}
+    assert more == {"uneven": uneven, "strays": {9: 3, 8: 4}, "varies": False}
     whole = replace(result, flows=tuple(replace(flow, rx_frames=8000) for flow in lost), lost_frames=0)
     for other in (whole, replace(result, status=Verdict.INVALID)):
         assert added(other) is other and len(asked) == 1
@@ -397,20 +420,20 @@ def test_a_transient_is_looked_for_where_frames_were_lost(monkeypatch: pytest.Mo
     # Without counts of flows a port may have those of the stream that is most apart.
     by_port = replace(result, flows=(), expected_rx_frames=14_000)
     added(by_port)
-    assert (asked[2][0][4], asked[2][1]["uneven"]) == (0.5, {9: 100_000 / 8e6})
+    assert (asked[2][0][4], asked[2][1]["uneven"]) == (0.5, dict.fromkeys((9, 8), 100_000 / 8e6))
     unsent = replace(by_port, expected_rx_frames=0, lost_frames=0)
     assert added(unsent) is unsent
     # A burst that is on its way is no more apart than that; on the clock of the wall nobody knows its way.
     for real_time, apart_ns in ((False, 700), (True, 4000)):
         bursts = (stream(name, frames=8000, burst=Burst(4)) for name in "ab")
         added(result, part_of(*bursts, duration_ns=8_000_000, real_time=real_time)[0])
-        assert asked[-1][1]["uneven"] == {9: pytest.approx(apart_ns / 8e6)}
+        assert asked[-1][1]["uneven"][9] == pytest.approx(apart_ns / 8e6)
     by_chance = (stream(name, frames=8000, arrivals=Poisson()) for name in "ab")
     added(result, part_of(*by_chance, duration_ns=8_000_000)[0])
     assert asked[-1][1]["varies"] is True
     unread, due_ns, _ = part_of(stream("a", frames=4995), stream("b", burst=Burst(3)), duration_ns=8_004_000)
     assert due_ns == [] and added(result, unread).transient == UNKNOWN and added(queued, unread) is queued
-    apart, due_ns, _ = part_of(stream("a", frames=8000), stream("b", 2_000_000, 8000), duration_ns=8_000_000)
+    apart, due_ns, _ = part_of(stream("a", frames=8000), stream("b", 3_001_000, 8000), duration_ns=8_000_000)
     assert due_ns and added(result, apart).transient == UNKNOWN, "by more than a window of 1 ms"
     over, others = Transient(1, over=True, frames=2), (PortCounts(9, rx_frames=1),)
     monkeypatch.setattr(transients, "transient", lambda *given, **more: (over, others))

@@ -660,6 +660,26 @@ duration_s: {duration_s}
     assert abs(found[1][0]["loss_ratio"] - found[1][1]["loss_ratio"]) > 0.3
 
 
+def test_a_slow_class_with_long_turns_hides_no_loss_of_others_and_blames_none(tmp_path: Path) -> None:
+    """Two senders of 60 % share a line with broadcasts. Those are of a slow class, whose turn takes 1.6 of 6 ms."""
+    run = send(
+        tmp_path,
+        f"""\
+name: slow
+duration_s: 0.006
+{PHASES}classes:
+  lossy: {{senders: 1-2, receivers: 3, pattern: many_to_one, rate: 60 %, sizes: 64, accept: {{loss_ratio: 0.2}}}}
+  clean: {{senders: 3, receivers: 4, pattern: pairs, rate: 50 %, sizes: 64, accept: {{loss_ratio: 0}}}}
+  slow: {{senders: 4, receivers: 1-2, pattern: broadcast, rate: 4375 frames/s, sizes: 64-1504 step 240}}
+""",
+    )
+    lossy, clean, _ = rows(run, "classes")
+    broadcasts = 4375 * (784 + 20) * 8 / 1e9
+    assert abs(lossy["loss_ratio"] - (1 - (1 - broadcasts) / 1.2)) < lossy["loss_ratio_error"] < 0.02
+    assert (clean["loss_ratio"], clean["loss_ratio_error"]) == (0, None)
+    assert (lossy["state"], clean["state"]) == ("PASS", "PASS"), (lossy["reason"], clean["reason"])
+
+
 @pytest.mark.parametrize(("start_ms", "told"), [(0.02, True), (0.6, False)])
 def test_loss_of_classes_that_begin_apart_has_an_error(start_ms: float, told: bool, tmp_path: Path) -> None:
     """Half of the frames come for good, once 300 more have come than the look-up carries."""

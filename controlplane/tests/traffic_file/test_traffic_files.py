@@ -43,9 +43,11 @@ from p4mesh.methods.traffic.results import (
     RunResult,
     _begun_share,
     _bucket_loss_ratio,
+    _loss_ratio_error,
+    _more_loss,
     _of_class,
+    _of_ports,
     _Rows,
-    _tells,
     result_of,
 )
 from p4mesh.methods.traffic.runs import LaidRun
@@ -529,7 +531,9 @@ def test_a_class_says_what_a_longer_run_loses_if_a_burst_is_forgiven() -> None:
     few = Counts(tx_frames=0, expected_frames=0, rx_frames=0, lost_frames=0, reordered_frames=0, duplicate_frames=0)
     many = replace(few, tx_frames=10_000, expected_frames=10_000)
     assert [_bucket_loss_ratio(counts, None, 2) for counts in (few, many)] == [1, 0.2]
-    unsure = rows_of(replace(result, transient=Transient(0, over=True, frames=0, uneven_frames=300))).classes[0]
+    transient = Transient(0, over=True, frames=0, uneven_frames=300)
+    ports = tuple(replace(port, uneven_frames=300) for port in RESULT.ports)
+    unsure = rows_of(replace(result, transient=transient, ports=ports)).classes[0]
     assert unsure.loss_ratio_error is not None and unsure.loss_ratio_error >= 300 / 30_000
     assert unsure.bucket_loss_ratio == pytest.approx(missed / 30_000 + unsure.loss_ratio_error + 2 * 1000 / 30_000)
 
@@ -575,8 +579,26 @@ def test_a_longer_run_loses_the_same_share_unless_a_transient_or_a_queue_has_hid
     held = replace(RESULT, lost_frames=0, ports=(), queues=QueueTrend(Trend.FILLING, 1000.0))
     uneven = replace(RESULT, transient=Transient(0, over=True, frames=0, uneven_frames=1))
     begun = replace(RESULT, transient=Transient(0, over=False, frames=0))
-    found = [_tells(*each) for each in ((True, held), (False, held), (True, RESULT), (False, uneven), (False, begun))]
-    assert found == [False, True, True, False, False]
+    counts = rows_of().classes[0].counts
+    held_error = _loss_ratio_error(counts, held)
+    cases = ((True, held), (False, held), (True, RESULT), (False, uneven), (False, begun))
+    assert [_more_loss(fills, counts, each) for fills, each in cases] == [held_error, None, None, 1 / 300, None]
+
+
+def test_a_class_has_the_transient_of_the_ports_that_it_is_sent_to() -> None:
+    """Of 9 uneven frames 4 may be at its port. Where nothing was lost and nothing was late, there is none."""
+    ports = (PortCounts(3, rx_frames=241, uneven_frames=4), PortCounts(4, rx_frames=95, uneven_frames=8))
+    result = replace(
+        RESULT, ports=ports, transient=Transient(5, over=True, frames=2, hidden_frames=12, uneven_frames=9)
+    )
+    assert _of_ports(result, {3}).transient == Transient(5, over=True, frames=2, hidden_frames=7, uneven_frames=4)
+    assert _of_ports(result, {3, 4}).transient == result.transient, "no more than of all ports"
+    flows = tuple(replace(flow, rx_frames=flow.tx_frames, duplicate_frames=0, doubtful_frames=0) for flow in FLOWS)
+    whole = replace(result, flows=flows)
+    assert _of_ports(whole, {3}).transient is None
+    late = replace(whole, ports=(replace(ports[0], late_frames=1), ports[1]))
+    assert [_of_ports(late, {port}).transient is None for port in (3, 4)] == [False, True]
+    assert _of_ports(RESULT, {3}) is RESULT
 
 
 def test_a_class_is_told_of_the_queues_that_its_frames_go_through() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated
@@ -213,8 +213,10 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
     for flow, (late, early) in zip(result.flows, shares, strict=True):
         stream = streams[flow.stream]
         flows[stream.traffic_class].append(Found(stream, flow, late, early, corrupted))
+    of_ports = {name: _of_ports(result, {one.flow.rx_port for one in found}) for name, found in flows.items()}
     rows = {
-        item.name: _Rows(run.label, _of_class(result, item.name), item.streams, bed, definition) for item in run.classes
+        item.name: _Rows(run.label, _of_class(of_ports[item.name], item.name), item.streams, bed, definition)
+        for item in run.classes
     }
     classes = tuple(rows[item.name].of_class(item, flows[item.name]) for item in run.classes)
     return RunResult(
@@ -261,6 +263,19 @@ def _of_class(result: TrialResult, name: str) -> TrialResult:
                 class_queues=(found,),
             )
     return result
+
+
+def _of_ports(result: TrialResult, ports: Collection[int]) -> TrialResult:
+    """The result with the transient of some ports: none where no frame to them was lost, or came late from a queue."""
+    found, here = result.transient, [port for port in result.ports if port.port in ports]
+    if found is None:
+        return result
+    lost = any(flow.lost_frames for flow in result.flows if flow.rx_port in ports)
+    if not lost and not any(port.late_frames for port in here):
+        return replace(result, transient=None)
+    uneven = min(found.uneven_frames, sum(port.uneven_frames for port in here))
+    hidden = found.hidden_frames - found.uneven_frames + uneven
+    return replace(result, transient=replace(found, hidden_frames=hidden, uneven_frames=uneven))
 
 
 def _begun_share(result: TrialResult, streams: Sequence[Stream]) -> float:
@@ -320,13 +335,13 @@ class _Rows:
         latency = Latency.of(summary, self._circumstances, self._counted(item, found))
         jitter = Jitter.of(summary, self._circumstances)
         ratio = Fraction(counts.missed_frames, counts.expected_frames) if counts.expected_frames else None
-        tells = _tells(_fills(found, result), result)
+        # Chance, and who loses of a queue, are no reason against a class: what was lost is what counts.
+        more = _more_loss(_fills(found, result), counts, result)
         held = counts.missed_frames - counts.lost_frames
         unshared = unshared_frames(held, missed_frames(result) - result.lost_frames)
-        error = None if tells and not counts.missed_frames else _loss_ratio_error(counts, result, unshared)
-        # Chance, and who loses of a queue, are no reason against a class: what was lost is what counts.
-        beyond = None if tells else _loss_ratio_error(counts, result)
-        judgement = _judgement(item.accept, counts, ratio, beyond, latency, jitter, result)
+        surely = more is None and not counts.missed_frames
+        error = None if surely else _loss_ratio_error(counts, result, unshared)
+        judgement = _judgement(item.accept, counts, ratio, more, latency, jitter, result)
         return ClassResult(
             run=self._run,
             traffic_class=item.name,
@@ -508,9 +523,12 @@ def _loss_ratio_error(counts: Counts, result: TrialResult, unshared: int = 0) ->
     return None if error_pct is None else min(1.0, error_pct / 100)
 
 
-def _tells(fills: bool, result: TrialResult) -> bool:
-    """Whether a longer run loses the same share, but for chance."""
-    return is_settled(result) and not uneven_frames(result) and not (fills and held_share(result))
+def _more_loss(fills: bool, counts: Counts, result: TrialResult) -> float | None:
+    """Part of the frames that a longer run may lose on top, 0 to 1; None where only chance makes a difference."""
+    if not is_settled(result) or (fills and held_share(result)):
+        return _loss_ratio_error(counts, result)
+    uneven = uneven_frames(result)
+    return min(1.0, uneven / max(1, counts.expected_frames)) if uneven else None
 
 
 def _bucket_loss_ratio(counts: Counts, ratio_error: float | None, senders: int) -> float:

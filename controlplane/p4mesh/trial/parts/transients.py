@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from p4mesh.measurement.columns import Array
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.queue_watch import cycle_of, step_of, times_of
 from p4mesh.measurement.transient import FEWEST_READINGS, UNKNOWN, PortReading, transient
@@ -25,10 +26,10 @@ from p4mesh.trial.result import TrialResult
 class FindingTransients(Part):
     """Readings of all ports at the times at which queues are watched; none around an interruption.
 
-    Windows have whole bursts where time stands still meanwhile. Elsewhere frames sent tell the time, and the length of
-    a window is unsure by one burst; with streams that begin or end apart, it is unsure by how far, as each has part in
-    the frames of a port. Where that is more than a window, nobody can tell whether a device forwarded more at first.
-    Frames that a device is to filter tell nothing.
+    Windows have whole bursts where time stands still meanwhile and the trial is long enough. Elsewhere frames sent tell
+    the time, and the length of a window is unsure by one burst; with streams that begin or end apart, it is unsure by
+    how far, as each has part in the frames of a port. Where that is more than a window, nobody can tell whether a
+    device forwarded more at first. Frames that a device is to filter tell nothing.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -38,6 +39,9 @@ class FindingTransients(Part):
         self._uneven_ns: dict[str, tuple[Fraction, Fraction]] = {}
         """How far a stream is apart from others, and how long its bursts are."""
         self._step_ns = Fraction(0)
+        self._names: Mapping[int, str] = {}
+        self._stream_of_row: Array = np.zeros(0, dtype=np.int64)
+        """Streams of the plan, and the number of that of each flow with a cell."""
         self._sending_ns = trial.spec.duration_ns
         self._by_way = False
         self._has_arrivals = any(stream.arrivals for stream in trial.spec.streams)
@@ -53,13 +57,18 @@ class FindingTransients(Part):
         plan, tick_ps, streams = sending.plan, sending.tester.tick_ps, self.trial.spec.streams
         step_ns = step_of(plan, sending.duration_ns, tick_ps)
         cycles_ns = {stream.name: burst_ns(stream) for stream in streams}
+        self._names, self._stream_of_row = plan.names, plan.columns.stream
         turns = self._has_arrivals or self._has_sizes
         whole = cycle_of(plan, tick_ps) <= step_ns and len(set(cycles_ns.values())) == 1 and not turns
-        if bursts_ns := max(cycles_ns.values()):
+        if max(cycles_ns.values()):
             self._sending_ns = round(max(stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams))
-            if not whole:
-                step_ns = max(1, int(step_ns / bursts_ns)) * bursts_ns
-        aparts_ns = _aparts_ns(streams)
+            longest_ns = Fraction(self._sending_ns, FEWEST_READINGS + 1)
+            fitting_ns = max(
+                (cycle_ns for cycle_ns in cycles_ns.values() if cycle_ns <= longest_ns), default=Fraction(0)
+            )
+            if fitting_ns and not whole:
+                step_ns = max(1, int(step_ns / fitting_ns)) * fitting_ns
+        aparts_ns = _aparts_ns(streams, self._sending_ns)
         self._uneven_ns = {name: (aparts_ns[name], cycle_ns) for name, cycle_ns in cycles_ns.items()}
         self._by_way = whole and not self._real_time
         self._step_ns = step_ns
@@ -68,7 +77,7 @@ class FindingTransients(Part):
             self._times_ns = [sending.lead_ns + time_ns for time_ns in times_ns]
             self.due_ns = self._times_ns.pop(0)
 
-    def _uneven(self, result: TrialResult, way_ns: float) -> dict[int, float]:
+    def _uneven(self, result: TrialResult, came: Iterable[tuple[str, int, int]], way_ns: float) -> dict[int, float]:
         """Part of the trial by which frames to a port leave early or late; of whole bursts, some are on their ``way``.
 
         It is the mean over the frames that came, or the most where these are not told apart.
@@ -79,12 +88,12 @@ class FindingTransients(Part):
         }
         if not result.flows:
             return dict.fromkeys((port.port for port in result.ports), max(parts.values()))
-        came: defaultdict[int, int] = defaultdict(int)
+        of_port: defaultdict[int, int] = defaultdict(int)
         uneven: defaultdict[int, float] = defaultdict(float)
-        for flow in result.flows:
-            came[flow.rx_port] += flow.rx_frames
-            uneven[flow.rx_port] += flow.rx_frames * parts[flow.stream]
-        return {port: uneven[port] / frames for port, frames in came.items() if frames}
+        for stream, port, frames in came:
+            of_port[port] += frames
+            uneven[port] += frames * parts[stream]
+        return {port: uneven[port] / frames for port, frames in of_port.items() if frames}
 
     def act(self, sending: Sending) -> None:
         self.due_ns = self._times_ns.pop(0) if self._times_ns else None
@@ -101,18 +110,34 @@ class FindingTransients(Part):
         if not result.status.trusted or (lost_share <= 0 and not queued):
             return result
         by_port = {port.port: port.rx_frames for port in result.ports}
+        came = list(self._came(result, flows))
         frames = max(1, sum(by_port.values()))
-        least = sum(part * by_port[port] for port, part in self._uneven(result, 0).items()) / frames
+        least = sum(part * by_port.get(port, 0) for port, part in self._uneven(result, came, 0).items()) / frames
         if not self._readings or least * self._sending_ns > self._step_ns:
             return replace(result, transient=UNKNOWN) if lost_share > 0 else result
         ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
         # A device on a processor forwards as it has time, and of what comes by chance it loses as chance has it.
         varies = self.trial.tester.target.capabilities.software_devices or self._has_arrivals
-        uneven = self._uneven(result, max(ways_ns.values(), default=0))
         found = transient(
-            self._readings, result.ports, ways_ns, self._sending_ns, lost_share, uneven=uneven, varies=varies
+            self._readings,
+            result.ports,
+            ways_ns,
+            self._sending_ns,
+            lost_share,
+            uneven=self._uneven(result, came, max(ways_ns.values(), default=0)),
+            strays={port: counts["expected"] - by_port.get(port, 0) for port, counts in reading.of_ports.items()},
+            varies=varies,
         )
         return result if found is None else replace(result, transient=found[0], ports=found[1])
+
+    def _came(self, result: TrialResult, flows: FlowArrays) -> Iterator[tuple[str, int, int]]:
+        """Frames that readings count, by stream and port: of flows, and of frames to many where they are not wanted."""
+        yield from ((flow.stream, flow.rx_port, flow.rx_frames) for flow in result.flows)
+        rows = np.flatnonzero(~flows.expected[: len(flows.cells)])
+        streams, ports = self._stream_of_row[rows], flows.rx_port[rows]
+        strays = (flows.unique + flows.duplicates)[rows]
+        for stream, port, frames in zip(streams.tolist(), ports.tolist(), strays.tolist(), strict=True):
+            yield self._names[stream], port, frames
 
     def _lost_share(self, result: TrialResult) -> float:
         """Share of the frames that were lost, without those that may be filtered, if others were sent."""
@@ -132,8 +157,8 @@ def burst_ns(stream: Stream) -> Fraction:
     return frames * NS_PER_S / stream.rate_fps
 
 
-def _aparts_ns(streams: Sequence[Stream]) -> Mapping[str, Fraction]:
-    """Time by which each stream begins after the first one, or ends before the last one; it has whole frames.
+def _aparts_ns(streams: Sequence[Stream], sending_ns: int) -> Mapping[str, Fraction]:
+    """Time by which each stream begins after the first one, or ends before or behind the transmission, in whole frames.
 
     A warm-up and what is sampled behind it are one stream in this.
     """
@@ -141,12 +166,15 @@ def _aparts_ns(streams: Sequence[Stream]) -> Mapping[str, Fraction]:
     lasts_ns = {stream.name: stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams}
     first_ns = min(map(min, begins_ns.values()))
     last_ns = max(max(begins) + lasts_ns[name] for name, begins in begins_ns.items())
+    end_ns = min(Fraction(first_ns + sending_ns), last_ns)
     found: dict[str, Fraction] = {}
     for chain in chains_of(streams):
         begin, end = chain[0].name, chain[-1].name
         late_ns = Fraction(max(begins_ns[begin]) - first_ns)
-        early_ns = last_ns - min(begins_ns[end]) - lasts_ns[end] - NS_PER_S / chain[-1].rate_fps
-        found |= dict.fromkeys((stream.name for stream in chain), max(late_ns, early_ns, Fraction(0)))
+        frame_ns = NS_PER_S / chain[-1].rate_fps
+        early_ns = end_ns - min(begins_ns[end]) - lasts_ns[end] - frame_ns
+        behind_ns = max(begins_ns[end]) + lasts_ns[end] - frame_ns - end_ns
+        found |= dict.fromkeys((stream.name for stream in chain), max(late_ns, early_ns, behind_ns, Fraction(0)))
     return found
 
 
