@@ -23,7 +23,7 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
-MESHES = int(os.environ.get("P4MESH_QUEUE_MESHES", "8"))
+MESHES = int(os.environ.get("P4MESH_QUEUE_MESHES", "5"))
 COVERED = 0.95
 CAPACITY_PCT = Fraction("69.7")
 """Of the chassis with frames of 64 bytes: its slots by the frames of the line."""

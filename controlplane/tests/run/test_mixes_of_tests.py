@@ -106,7 +106,7 @@ def test_a_loss_contains_that_of_a_full_queue_which_drops_short_frames_first(tmp
 
 def test_each_size_of_a_mix_has_the_latency_that_it_has_alone(tmp_path: Path) -> None:
     device = topology_of(switch("latency_ns: 1000", ports=2))
-    settings = ("search_max_pct=10", "search_initial_pct=10", "latency_definition=LILO", "runs=2")
+    settings = ("search_max_pct=10", "search_initial_pct=10", "latency_definition=LILO")
     mixed = outcome(tmp_path, "rfc2544.latency", "imix", *settings, topology=device)
     alone = outcome(tmp_path, "rfc2544.latency", "64,570,1518", *settings, topology=device)
     least = {row["frame_size_bytes"]: row["min_us"] for row in rows(alone, "latency")}

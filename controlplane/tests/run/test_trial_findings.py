@@ -56,20 +56,20 @@ def test_frames_for_a_switch_at_a_router_get_a_hint(
 
 
 ROUTED = ("rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.fully_meshed")
+SEARCH_ALONE = {"rfc2889.fully_meshed": ("parts=throughput",)}
 
 
 @pytest.mark.parametrize("test", ROUTED)
 def test_tests_of_a_router_are_routed_and_say_so(tmp_path: Path, test: str) -> None:
     """Goal: nobody has to know the parameter where the topology leaves no choice; one who sets it gets what he asks."""
     router = TOPOLOGIES / "router-4x1g.yaml"
-    found = run(
-        RunOptions(test, router, "512", (*QUICK, "parts=throughput")[: 1 + ("2889" in test)], tmp_path / "a", 1)
-    )
+    quick = (*QUICK, *SEARCH_ALONE.get(test, ()))
+    found = run(RunOptions(test, router, "512", quick, tmp_path / "a", 1))
     assert found.outcome.state is Verdict.MEASURED
     said = "routed=true was chosen: device 'router' is a router, which forwards nothing that is for a switch"
     assert said in found.outcome.findings
     for given in ("routed=false", "frame_format=ethernet"):
-        other = run(RunOptions(test, router, "512", (*QUICK, given), tmp_path / given, 1))
+        other = run(RunOptions(test, router, "512", (*quick, given), tmp_path / given, 1))
         assert other.outcome.state is Verdict.INVALID
         assert other.outcome.findings[0] == "no frame came through: device 'router' is a router; set routed=true"
 
@@ -87,7 +87,7 @@ def test_directions_that_do_not_come_through_are_named(
 ) -> None:
     """Frames of port 2 enter VLAN 200 of the trunk, those of port 1 leave it with a tag of 100."""
     text = switch(f"vlans: {{ports: [{{port: 1, mode: {path}]}}", ports=2)
-    found = run(RunOptions(test, parsed(text), "128", QUICK, tmp_path / "run", 1))
+    found = run(RunOptions(test, parsed(text), "128", (*QUICK, *SEARCH_ALONE.get(test, ())), tmp_path / "run", 1))
     begins = [text for text in found.outcome.findings if "routes" in text or "directions" in text]
     if not missing:
         assert found.outcome.state is Verdict.MEASURED and not begins

@@ -398,7 +398,7 @@ def mutations(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from mutations(data[0], (*path, 0))
 
 
-ANYTHING: tuple[Any, ...] = (None, "", "seven", -1, [], {}, True, math.inf, 10**400)
+ANYTHING: tuple[Any, ...] = (None, "seven", -1, [], True, math.inf, 10**400)
 
 
 @pytest.mark.parametrize("value", ANYTHING, ids=lambda value: repr(value)[:10])
