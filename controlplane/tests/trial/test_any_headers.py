@@ -1,7 +1,7 @@
 """Every way of up to four layers behind Ethernet is sent, received and counted exactly, many streams at a time.
 
 ``P4MESH_ALL_HEADERS=1`` (``make fuzz``) sends all of them, over a wire and through a device that rewrites them; without
-it, a sample of three and four layers.
+it, a sample of four layers.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_every_way_of_layers_that_the_program_has_room_for_is_counted_exactly(de
     frames = list(stacks_of_depth(depth))
     sent = [frame for frame in frames if has_room(frame)]
     assert (len(frames), len(sent)) == (ways, fit)
-    assert_counted(chosen(sent, depth), shipped("back-to-back"))
+    assert_counted(chosen(sent, depth) if depth > 3 else sent, shipped("back-to-back"))
 
 
 SAMPLE = 2 * STREAMS
