@@ -275,7 +275,7 @@ def test_other_searches_are_refused() -> None:
 
 def test_a_slow_output_limits_the_port_that_sends_to_it_alone() -> None:
     """Port 4 of the switch needs 48 bytes per frame instead of 20; port 3 is the one that sends to it."""
-    quick = ("scaled_frames=10000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+    quick = ("scaled_frames=5000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
     topology = parsed(MIXED)
     results, outcome, _ = run_on_sim(Throughput(), topology, (SIZE,), "decision=per_source_port", *quick)
     (result,) = results.values()

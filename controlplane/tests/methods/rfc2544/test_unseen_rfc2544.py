@@ -33,7 +33,7 @@ PREAMBLE_BITS = 64
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 ONE_WAY = "bidirectional=false"
 FRAMES = 2000
-SEEDS = range(4)
+SEEDS = range(3)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def fastest(rate_bps: int) -> Topology:
 def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method) -> None:
     """Both directions at line rate, three streams one after the other, an overload and what follows it."""
     topology = fastest(8 * 10**11)
-    settings = ["scaled_frames=1500", "search_resolution_pct=1", "sustained=false", *QUICK]
+    settings = ["scaled_frames=1500", "search_resolution_pct=5", "sustained=false", *QUICK]
     if isinstance(test, SystemRecovery):
         settings.append("runs=2")
     _, outcome, trials = run_on_sim(test, topology, (64,), *settings)
@@ -210,7 +210,7 @@ def test_the_loop_is_four_times_the_fastest_line_from_400_gbit_on(rate_bps: int,
 @pytest.mark.parametrize("size", [64, 16_000])
 def test_ports_of_800_gigabit_carry_frames_of_any_length_as_their_gap_leaves(size: int) -> None:
     """24 bytes beside a frame, and a device that stores it: 10 ps is the resolution of the time stamps."""
-    settings = ("search_resolution_pct=0.1", *QUICK)
+    settings = ("search_resolution_pct=0.1", "scaled_frames=5000", *QUICK)
     _, outcome, _ = run_on_sim(Latency(), fastest(8 * 10**11), (size,), *settings)
     rows = {table.name: table.rows[0] for table in outcome.tables if table.rows}
     truth_pct, found = 100 * (size + 20) / (size + 24), rows["throughput"]

@@ -25,7 +25,7 @@ from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 RATES_BPS = (10**7, 10**8, 10**9, 25 * 10**8, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
 QUICK = ("learning_wait_ms=1", "learning_verify=false", "settle_ms=1", "restabilise_ms=1")
 FRAMES = 2000
-SEEDS = range(4)
+SEEDS = range(3)
 
 
 @dataclass(frozen=True)

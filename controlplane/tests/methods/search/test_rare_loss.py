@@ -121,7 +121,14 @@ def test_a_few_losses_far_below_the_capacity_are_named_without_calling_them_inde
 def test_losses_at_an_output_that_the_pattern_asks_for_too_much_are_not_rare() -> None:
     """Three ports send to one, which carries a third of each; the other way round, all arrives."""
     topology = parsed(switch(ports=4, port="queue_frames: 16"))
-    quick = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=0", "scaled_frames=2000", "parts=throughput")
+    quick = (
+        "learning_wait_ms=1",
+        "settle_ms=1",
+        "restabilise_ms=0",
+        "scaled_frames=2000",
+        "parts=throughput",
+        "search_resolution_pct=2",
+    )
     _, outcome, trials = run_on_sim(PartiallyMeshed(), topology, (128,), *quick)
     assert any(result.lost_frames for _, result in trials)
     assert not [text for text in outcome.findings if "loses about" in text]
