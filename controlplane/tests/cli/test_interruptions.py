@@ -46,9 +46,8 @@ def shell(script: str) -> subprocess.CompletedProcess[str]:
     ("topology", "redirection", "code"),
     [
         ("lossy", "2>&1 | head -n 2 >/dev/null", 1),
-        ("good", "2>/dev/null | true", 0),
         ("lossy", ">&- 2>&-", 1),
-        ("good", "2>/dev/full", 0),
+        ("good", "2>/dev/full | true", 0),
     ],
 )
 def test_output_that_nobody_reads_changes_nothing(topology: str, redirection: str, code: int, place: Path) -> None:
