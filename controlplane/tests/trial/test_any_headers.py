@@ -1,7 +1,7 @@
 """Every way of up to four layers behind Ethernet is sent, received and counted exactly, many streams at a time.
 
 ``P4MESH_ALL_HEADERS=1`` (``make fuzz``) sends all of them, over a wire and through a device that rewrites them; without
-it, a sample of four layers.
+it, a sample of those with many layers.
 """
 
 from __future__ import annotations
