@@ -1,6 +1,6 @@
 """Rates and losses under overload are those of a trial of any length, whatever queues hold when it ends.
 
-Method: outputs whose rate follows from their gap, in scaled trials and in trials of 30 s on slow links.
+Method: outputs whose rate follows from their gap, in scaled trials and in trials of 10 and 30 s on slow links.
 """
 
 from __future__ import annotations
