@@ -109,9 +109,11 @@ class Interruption:
         if number is None:
             return
         with suppress(OSError):
-            os.write(2, f"{self._line()}\n".encode())
-        if not self._keep_errors:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            errors = os.dup(2)
+            # First, so that no other thread writes behind the line.
+            if not self._keep_errors:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            os.write(errors, f"{self._line()}\n".encode())
         self._told.set()
         self._next_signal(PATIENCE_S)
         os._exit(128 + number)
