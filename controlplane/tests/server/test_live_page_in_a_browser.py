@@ -82,16 +82,24 @@ def begin(out: Path, *words: str) -> subprocess.Popen[bytes]:
 
 def hold(running: subprocess.Popen[bytes], out: Path, trials: int) -> None:
     """Stop the process of a run while it measures, with so many trials behind it: the browser may take its time."""
-    running.send_signal(signal.SIGCONT)
     while True:
-        assert running.poll() is None, "the run has ended"
-        seen = (out / TRIALS).read_bytes().count(b"\n") if (out / TRIALS).exists() else 0
-        # A fast trial may end before the first look at it, which writes the file.
-        watched = read_live((out / LIVE).read_bytes()).trials if seen >= trials and (out / LIVE).exists() else ()
-        if any(len(trial.looks) > 1 for trial in watched):
-            break
-        time.sleep(0.005)
-    running.send_signal(signal.SIGSTOP)
+        running.send_signal(signal.SIGCONT)
+        while not is_watched(out, trials):
+            assert running.poll() is None, "the run has ended"
+            time.sleep(0.005)
+        running.send_signal(signal.SIGSTOP)
+        os.waitpid(running.pid, os.WUNTRACED)
+        # The trial may have ended before the signal came.
+        if is_watched(out, trials):
+            return
+
+
+def is_watched(out: Path, trials: int) -> bool:
+    """Whether so many trials are over, and the next one has been looked at more than once."""
+    seen = (out / TRIALS).read_bytes().count(b"\n") if (out / TRIALS).exists() else 0
+    # A fast trial may end before the first look at it, which writes the file.
+    watched = read_live((out / LIVE).read_bytes()).trials if seen >= trials and (out / LIVE).exists() else ()
+    return any(len(trial.looks) > 1 for trial in watched)
 
 
 def test_it_follows_a_run_to_its_end_and_outlives_the_server(tab: Any, tmp_path: Path) -> None:
