@@ -37,6 +37,7 @@ from p4mesh.methods.results.metrics import (
     search_verdict,
     steady_share,
     transmission_s,
+    trend_of,
     unshared_frames,
 )
 from p4mesh.methods.results.queues import queue_cells, queue_findings, queue_text
@@ -363,6 +364,29 @@ def test_frames_that_are_lost_are_those_of_a_queue_only_where_it_holds_more_than
     assert texts == [*states[:2], "filling, 123.5 ppm"]
     grow = [Circumstances.of([result], Fraction(0)).filling for result in results]
     assert grow == [False, states[1] == LOST_AND_UNCLEAR, True]
+
+
+@pytest.mark.parametrize(
+    ("error_ppm", "lost", "late", "is_full"),
+    [
+        # An excess of a tenth leaves 1/11 of 1,100 frames in a queue; 1.2 standard deviations of 200 losses are 16.97.
+        (60_000, 200, (117,), True),
+        (60_000, 200, (116,), False),
+        # Each of two ports has half of the losses: 12 frames.
+        (60_000, 200, (113, 113), True),
+        (60_000, 200, (113, 112), False),
+        # Of 70 losses they are 10.04, but no more than half of what the queue holds.
+        (-40_000, 70, (10,), True),
+    ],
+)
+def test_a_queue_is_full_that_holds_more_than_may_have_stayed_in_it(
+    error_ppm: float, lost: int, late: tuple[int, ...], is_full: bool
+) -> None:
+    ports = tuple(
+        PortCounts(port, rx_frames=1100, late_frames=held, queued_frames=held) for port, held in enumerate(late)
+    )
+    queues = replace(UNCLEAR, excess_ppm=40_000.0, error_ppm=error_ppm)
+    assert trend_of(replace(SOME, lost_frames=lost, ports=ports, queues=queues)) is (None if is_full else Trend.UNCLEAR)
 
 
 @pytest.mark.parametrize(
