@@ -276,6 +276,32 @@ def test_fewer_than_five_readings_show_no_transient(readings: int) -> None:
     assert (answer and answer[0]) == (Transient(DURATION_NS // 6, True, 400) if readings == 5 else None)
 
 
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        # Windows differ by 20 frames together, whose squares are 1,600, and 32 of those may be cuts at their ends.
+        ((110, 90, 110, 90), 2.4 * (1568 * 4 / 3) ** 0.5),
+        # Each by itself by 10, which are 400, and 8 of these.
+        ((90, 110, 90, 110), 2.4 * (784 * 4 / 3) ** 0.5),
+    ],
+)
+def test_windows_vary_together_or_each_by_itself(second: tuple[int, ...], expected: float) -> None:
+    frames = np.array([(110, 90, 110, 90), second], dtype=np.float64)
+    windows = _Windows(frames, np.full((2, 4), 0.25), np.zeros((2, 4)), 0.1)
+    assert windows.varied(0) == round(expected)
+
+
+def test_a_rate_behind_a_full_queue_that_varies_has_that_in_its_error() -> None:
+    """Windows of 100 and 140 frames in turn: no transient, and none of them at the end has less than all before."""
+    came = np.cumsum([100, 140] * 4).tolist()
+    readings = [PortReading(DURATION_NS * number // 8, None, {1: came[number - 1]}) for number in range(1, 8)]
+    port = PortCounts(1, tx_frames=8 * SENT, rx_frames=960 + 40, late_frames=40, queued_frames=40)
+    found = transient(readings, [port], {1: 0.0}, DURATION_NS, 0.01)
+    assert found is not None and found[1] == (port,)
+    assert replace(found[0], hidden_frames=0) == Transient(0, over=True, frames=0)
+    assert found[0].hidden_frames == pytest.approx(2.4 * 20 * 8 / 7**0.5, abs=15)
+
+
 def test_ports_that_received_nothing_tell_nothing() -> None:
     readings = [PortReading(DURATION_NS * number // 8, None, {1: 0}) for number in range(1, 8)]
     assert transient(readings, [PortCounts(1, tx_frames=8 * SENT)], {}, DURATION_NS, 1.0) is None
