@@ -139,8 +139,8 @@ class _Windows:
     def unevenly(self, first: int, uneven: Array) -> tuple[int, Array]:
         """Frames from window ``first`` on that may be of a transient: of all ports together, and of each.
 
-        Those to a port leave unevenly by a part of the trial.
-        Each window may have some beyond the rate behind it, and less than it is unsure by.
+        Those to a port leave unevenly by a part of the trial. Each window may have some beyond the rate behind it, and
+        less than it is unsure by.
         """
         until = range(first, self.frames.shape[1] - _LEAST_WINDOWS + 1)
         early = np.array([self.early(place) for place in until])

@@ -23,7 +23,7 @@ _NAMES = {value: name for name, value in KNOWN_COMMUNITIES.items()}
 
 @dataclass(frozen=True)
 class Prefix:
-    """A network as the engine writes it: the library of addresses takes twenty times as long to read one."""
+    """A network as the engine writes it: a request is for thousands, which the library of addresses reads slowly."""
 
     address: str
     bits: int

@@ -173,6 +173,7 @@ def _times_of_profile(points: Sequence[tuple[Fraction, Fraction]], departures: i
             if wanted > area:
                 break
             if not rise and low == 1:
+                # Without a root: profiles have many flat pieces, and a root of long fractions takes its time.
                 found.append(before[0] + wanted)
                 continue
             # The part x of this piece with low x + rise x^2 / 2 = wanted / width, without a difference of near numbers.

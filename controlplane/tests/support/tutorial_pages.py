@@ -68,8 +68,8 @@ def first_difference(shown: list[str], printed: list[str]) -> str | None:
 def execute(page: Path, directory: Path, here: pytest.MonkeyPatch | None = None) -> None:
     """Do what a page says in an empty directory; skips the test where its compiler is missing.
 
-    With ``here``, commands of P4Mesh that need no shell run in this process: each process of one takes a second of
-    processor time to load it, and one for each of its workers.
+    With ``here``, commands of P4Mesh that need no shell run in this process: each process of one, and that of its
+    workers, would load all of it again.
     """
     text = page.read_text(encoding="utf-8")
     if _COMPILER in text and shutil.which(_COMPILER) is None:
