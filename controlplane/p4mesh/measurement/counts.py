@@ -49,8 +49,8 @@ class LatencyStats:
     percentiles_ns: tuple[tuple[float, float], ...] = ()
     """(per cent, latency) pairs, each within 0.79 % of that of these frames; empty without histograms."""
     percentile_errors_ns: tuple[tuple[float, float], ...] = field(default=(), metadata={"stored": "if set"})
-    """(per cent, distance) pairs: how far the percentile of a longer trial may be, with 95 % confidence, if frames are
-    independent of each other. A percentile that is missing has too few frames for any statement."""
+    """(per cent, distance) pairs: how far the percentile of a longer trial may be, with 95 % confidence. Frames are as
+    many as readings show to be independent of each other; a percentile that is missing has too few."""
     ipdv_count: int = 0
     """Frames whose predecessor by sequence number arrived, and no later frame before it (RFC 5481 4.1)."""
     ipdv_min_ns: float = 0.0

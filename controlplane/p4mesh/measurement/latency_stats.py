@@ -117,16 +117,25 @@ def _with_bins(found: LatencyStats, bins: Sequence[Bins], tick_ps: int, most_bin
     jitters = [sizes(part) for part in variations]
     least, most = (round(1000 * value_ns / tick_ps) for value_ns in (found.min_ns, found.max_ns))
     value = partial(percentile_ticks, least=least, most=most)
-    error = partial(percentile_error_ticks, least=least, most=most)
     return replace(
         found,
         percentiles_ns=_percentiles(latencies, value, PERCENTILES, tick_ps),
-        percentile_errors_ns=_percentiles(latencies, error, PERCENTILES, tick_ps),
+        percentile_errors_ns=percentile_errors_ns(latencies, least, most, tick_ps),
         ipdv_percentiles_ns=_percentiles(variations, signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps),
         ipdv_percentile_errors_ns=_percentiles(variations, signed_percentile_error_ticks, SIGNED_PERCENTILES, tick_ps),
         bins=stored_bins(latencies, tick_ps, most_bins),
         jitter_percentiles_ns=_percentiles(jitters, percentile_ticks, PERCENTILES, tick_ps),
     )
+
+
+def percentile_errors_ns(
+    bins: Sequence[Sequence[int]], least: int, most: int, tick_ps: int, independent: int | None = None
+) -> tuple[tuple[float, float], ...]:
+    """Errors of the percentiles of latencies between ``least`` and ``most`` ticks; all frames are taken as independent
+    of each other unless it is said how many are.
+    """
+    error = partial(percentile_error_ticks, least=least, most=most, independent=independent)
+    return _percentiles(bins, error, PERCENTILES, tick_ps)
 
 
 def _percentiles(

@@ -130,7 +130,7 @@ def test_the_worst_class_stands_for_all() -> None:
 TESTER = SimpleNamespace(
     tick_ps=500, dataplane=SimpleNamespace(passes_per_cell=1), target=SimpleNamespace(own_rate_bps_of={})
 )
-PLAN = SimpleNamespace(round_ns=400)
+PLAN = SimpleNamespace(round_ns=400, histograms=())
 
 
 def reading_of(
@@ -166,7 +166,7 @@ def reading_of(
     return part, spec, due_ns, read
 
 
-REST = cast("Reading", SimpleNamespace(records="rest"))
+REST = cast("Reading", SimpleNamespace(records="rest", bins={}))
 FLOWS = cast("FlowArrays", None)
 
 

@@ -366,6 +366,7 @@ def variation_cells(summary: LatencySummary | None, circumstances: Circumstances
         value_ns = values[percent]
         if above_least:
             behind_ns = circumstances.behind_ns(values, percent, Fraction(0), summary.pdv_max_ns)
+            behind_ns = max(behind_ns, Fraction(circumstances.unmet_ns))
         else:
             behind_ns = circumstances.beside_ns(ipdv, value_ns) if ipdv else Fraction(0)
         return us(max(sampled_ns, behind_ns) + circumstances.between_ns(value_ns))

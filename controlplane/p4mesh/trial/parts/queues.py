@@ -12,6 +12,7 @@ import numpy as np
 
 from p4mesh.measurement.class_queues import Piece, class_queues, pieces_of
 from p4mesh.measurement.counts import ClassQueues, LatencyStats, QueueTrend, Trend
+from p4mesh.measurement.dependent_frames import DependentFrames
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.latency_course import latency_course, unmet_ns
 from p4mesh.measurement.queue_trend import Readings, queue_trend
@@ -72,6 +73,9 @@ class QueueWatching(Part):
             for piece, records in self._records.items()
         }
         spec, tick_ps = self.trial.spec, self.trial.tester.tick_ps
+        dependent = DependentFrames(self.trial.plan, reading, tuple(readings.values()), tick_ps)
+        histograms = tuple(map(dependent.of_histogram, result.histograms))
+        result = replace(result, histograms=histograms, latency=dependent.of_all(result.latency))
         limit = spec.excess_limit_ppm / 1_000_000
         unmet = unmet_ns(self.trial.plan, spec.streams, self.trial.tester.target.own_rate_bps_of)
         result = replace(result, unmet_ns=max(unmet.values(), default=0.0))

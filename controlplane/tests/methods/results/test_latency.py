@@ -364,6 +364,8 @@ def test_frames_of_other_rates_that_were_not_met_are_in_the_errors_of_averages_a
     assert alike is not None
     found = Circumstances(unmet_ns=60.0)
     assert (found.error_ns(alike), found.difference_error_ns(alike.jitter)) == (60, 120)
+    varied = summarise(VARIED)
+    assert varied is not None and variation_cells(varied, Circumstances(unmet_ns=2000.0)).pdv_p99_9_error_us == 2
     result = replace(TrialResult(Verdict.MEASURED, "", "", 0, *(0,) * 13), unmet_ns=60.0)
     assert Circumstances.of([result], Fraction(0)) == found
 
