@@ -74,6 +74,8 @@ class LatencyStats:
     added_bytes: float = field(default=0.0, metadata={"stored": "if set"})
     """Mean length of the frames received above that of the frames sent, where the program counts bytes. A device that
     takes tags away makes it negative."""
+    windows_error_ns: float = field(default=0.0, metadata={"stored": "if set"})
+    """Error of the average, 95 %, that averages in parts of the trial show; 0 where independent frames have more."""
     bins: LatencyBins | None = field(default=None, metadata={"stored": "if set"})
     """The histogram behind the percentiles; neighbouring bins are joined where there are many of them."""
 

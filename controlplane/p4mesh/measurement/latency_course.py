@@ -24,7 +24,7 @@ from p4mesh.tester.plan import Plan
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
 from p4mesh.traffic.stream import Stream
 
-T_95 = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
+_T_95 = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
 """Student's t of 95 % for the average of so many windows."""
 _SIGMAS = 5
 _LEAST_GROWTH = 0.02
@@ -55,7 +55,7 @@ def latency_course(plan: Plan, readings: Readings | None, tick_ps: int) -> Laten
         return LatencyCourse()
     means, _ = whole
     # The watched windows are most of the trial.
-    error = T_95[len(means)] * float(means.std(ddof=1)) / sqrt(len(means))
+    error = _T_95[len(means)] * float(means.std(ddof=1)) / sqrt(len(means))
     of_ports = [rx_ports == port for port in np.unique(rx_ports[rx_ports >= 0])]
     grown = [_growth(_means(readings.records, chosen)) for chosen in of_ports]
     begun = [_of_the_begin(readings.records, chosen) for chosen in of_ports]
@@ -78,19 +78,19 @@ def course_of_class(
         if (whole := _means(readings.records, rx_ports >= 0)) is None:
             continue
         means, _ = whole
-        error = max(error, T_95[len(means)] * float(means.std(ddof=1)) / sqrt(len(means)))
+        error = max(error, _T_95[len(means)] * float(means.std(ddof=1)) / sqrt(len(means)))
         for port in np.unique(rx_ports[rx_ports >= 0]).tolist():
             chosen = rx_ports == port
             if is_growth:
                 grown = max(grown, _growth(_means(readings.records, chosen)))
             first, end = (
-                np.array([_total(readings.records[place][chosen], name) for name in _SUMS]) for place in (0, -1)
+                np.array([total(readings.records[place][chosen], name) for name in _SUMS]) for place in (0, -1)
             )
             read.setdefault(port, []).append(end - first)
             rows.setdefault(port, set()).update(np.array(readings.cells)[chosen].tolist())
     for port, inside in read.items():
         frames, latency = np.sum(inside, axis=0).tolist()
-        all_frames, all_latency = (_total(last[sorted(rows[port])], name) for name in _SUMS)
+        all_frames, all_latency = (total(last[sorted(rows[port])], name) for name in _SUMS)
         if frames:
             error = max(error, abs(all_latency / all_frames - latency / frames))
     return LatencyCourse(error * tick_ps / 1000, grown * tick_ps / 1000)
@@ -163,23 +163,15 @@ def discrepancy(step: Fraction, count: int) -> float:
     return float((places[1:] - phases).max() - (places[:-1] - phases).min())
 
 
-def window_means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Array, Array] | None:
-    """Mean latency in ticks, and number, of the frames of some cells in each window; None with too few windows."""
-    frames, latency = (np.diff([_total(one[chosen], name) for one in records]) for name in _SUMS)
-    if len(frames) not in T_95 or (frames <= 0).any():
-        return None
-    return latency / frames, frames
-
-
 def _means(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> tuple[Array, Array] | None:
     """Mean latency of some cells in each window, in ticks, and its variance by jitter; None with too few windows."""
-    found = window_means(records, chosen)
-    if found is None:
+    frames, latency, jitter = (
+        np.diff([total(one[chosen], name) for one in records]) for name in ("frames", "latency_sum", "jitter_sum")
+    )
+    if len(frames) not in _T_95 or (frames <= 0).any():
         return None
-    means, frames = found
-    jitter = np.diff([_total(one[chosen], "jitter_sum") for one in records])
     # Of independent latencies, the mean difference of two neighbours is about their standard deviation.
-    return means, (jitter.sum() / frames.sum()) ** 2 / frames
+    return latency / frames, (jitter.sum() / frames.sum()) ** 2 / frames
 
 
 def _of_the_begin(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> float:
@@ -189,7 +181,7 @@ def _of_the_begin(records: Sequence[np.ndarray[Any, Any]], chosen: Array) -> flo
     if not lasting.any():
         return 0.0
     first, last = (
-        [_total(one[lasting], name) for name in ("frames", "latency_sum")] for one in (records[0], records[-1])
+        [total(one[lasting], name) for name in ("frames", "latency_sum")] for one in (records[0], records[-1])
     )
     return abs(last[1] / last[0] - (last[1] - first[1]) / (last[0] - first[0]))
 
@@ -205,7 +197,8 @@ def _growth(found: tuple[Array, Array] | None) -> float:
     return growth if never_falls and growth > least else 0.0
 
 
-def _total(records: np.ndarray[Any, Any], name: str) -> float:
+def total(records: np.ndarray[Any, Any], name: str) -> float:
+    """Sum of a field, or of the high and low half of one, over some cells."""
     if name == "frames":
         return float(records[name].astype(np.int64).sum())
     high, low = (records[f"{name}_{half}"].astype(np.int64).sum() for half in ("high", "low"))

@@ -122,7 +122,7 @@ def _with_bins(found: LatencyStats, bins: Sequence[Bins], tick_ps: int, most_bin
         percentiles_ns=_percentiles(latencies, value, PERCENTILES, tick_ps),
         percentile_errors_ns=percentile_errors_ns(latencies, least, most, tick_ps),
         ipdv_percentiles_ns=_percentiles(variations, signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps),
-        ipdv_percentile_errors_ns=_percentiles(variations, signed_percentile_error_ticks, SIGNED_PERCENTILES, tick_ps),
+        ipdv_percentile_errors_ns=ipdv_errors_ns(variations, tick_ps),
         bins=stored_bins(latencies, tick_ps, most_bins),
         jitter_percentiles_ns=_percentiles(jitters, percentile_ticks, PERCENTILES, tick_ps),
     )
@@ -136,6 +136,14 @@ def percentile_errors_ns(
     """
     error = partial(percentile_error_ticks, least=least, most=most, independent=independent)
     return _percentiles(bins, error, PERCENTILES, tick_ps)
+
+
+def ipdv_errors_ns(
+    bins: Sequence[Sequence[int]], tick_ps: int, independent: int | None = None
+) -> tuple[tuple[float, float], ...]:
+    """The same errors of percentiles of IPDV."""
+    error = partial(signed_percentile_error_ticks, independent=independent)
+    return _percentiles(bins, error, SIGNED_PERCENTILES, tick_ps)
 
 
 def _percentiles(

@@ -176,9 +176,11 @@ def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Frac
     return None if place is None else Fraction(sum(_signed_bounds(place, len(counts) // 2)), 2)
 
 
-def signed_percentile_error_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
+def signed_percentile_error_ticks(
+    counts: Sequence[int], percentile: Fraction, independent: int | None = None
+) -> Fraction | None:
     """The same error (:func:`percentile_error_ticks`) of a percentile of IPDV."""
-    around, value = _around(_signed(counts), percentile), signed_percentile_ticks(counts, percentile)
+    around, value = _around(_signed(counts), percentile, independent), signed_percentile_ticks(counts, percentile)
     if around is None or value is None:
         return None
     low, high = (_signed_bounds(place, len(counts) // 2)[side] for side, place in enumerate(around))

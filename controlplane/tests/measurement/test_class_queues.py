@@ -7,6 +7,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from p4mesh.measurement.class_queues import Piece, _of_pieces, _unknown, _worse, pieces_of
@@ -130,7 +131,8 @@ def test_the_worst_class_stands_for_all() -> None:
 TESTER = SimpleNamespace(
     tick_ps=500, dataplane=SimpleNamespace(passes_per_cell=1), target=SimpleNamespace(own_rate_bps_of={})
 )
-PLAN = SimpleNamespace(round_ns=400, histograms=())
+NO_FLOWS = dict.fromkeys(("cell", "expected", "part", "stream", "tx_port", "rx_port"), np.array([], dtype=int))
+PLAN = SimpleNamespace(round_ns=400, histograms=(), columns=SimpleNamespace(**NO_FLOWS), names={})
 
 
 def reading_of(
@@ -166,7 +168,7 @@ def reading_of(
     return part, spec, due_ns, read
 
 
-REST = cast("Reading", SimpleNamespace(records="rest", bins={}))
+REST = cast("Reading", SimpleNamespace(records="rest"))
 FLOWS = cast("FlowArrays", None)
 
 

@@ -237,7 +237,7 @@ class LatencySummary:
     rfc3550: Spread | None
     """RFC 3550 jitter of the flows at the end of the trial; the minimum is not kept and is 0."""
     average_error_ns: Fraction
-    """Standard error of the average, if frames are independent of each other."""
+    """Of the average with 95 % confidence."""
     overflow_count: int = 0
     """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
 
@@ -275,7 +275,7 @@ def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> Late
         _within(stats.ipdv_percentiles_ns, Fraction(stats.ipdv_min_ns), Fraction(stats.ipdv_max_ns)),
         _fractions(stats.ipdv_percentile_errors_ns),
         _spread(stats.rfc3550_jitter_flows, 0.0, stats.rfc3550_jitter_sum_ns, stats.rfc3550_jitter_max_ns),
-        Fraction(stats.sampling_error_ns),
+        Fraction(max(stats.sampling_error_ns, stats.windows_error_ns)),
         stats.overflow_count,
     )
 

@@ -73,9 +73,15 @@ class QueueWatching(Part):
             for piece, records in self._records.items()
         }
         spec, tick_ps = self.trial.spec, self.trial.tester.tick_ps
-        dependent = DependentFrames(self.trial.plan, reading, tuple(readings.values()), tick_ps)
-        histograms = tuple(map(dependent.of_histogram, result.histograms))
-        result = replace(result, histograms=histograms, latency=dependent.of_all(result.latency))
+        if not any(port.late_frames for port in result.ports):
+            # While a queue fills latencies grow, which is no matter of chance.
+            dependent = DependentFrames(self.trial.plan, reading, tuple(readings.values()), tick_ps)
+            result = replace(
+                result,
+                latency=dependent.of_all(result.latency),
+                histograms=tuple(map(dependent.of_histogram, result.histograms)),
+                flows=tuple(map(dependent.of_flow, result.flows)),
+            )
         limit = spec.excess_limit_ppm / 1_000_000
         unmet = unmet_ns(self.trial.plan, spec.streams, self.trial.tester.target.own_rate_bps_of)
         result = replace(result, unmet_ns=max(unmet.values(), default=0.0))
