@@ -85,13 +85,13 @@ class _Windows:
         ``few`` frames, windows may agree by chance.
         """
         behind, lengths = frames[:, first + 1 :], parts[:, first + 1 :]
-        rates = (behind.sum(axis=1) / lengths.sum(axis=1))[:, None]
-        wanted = (rates * parts[:, first : first + 1])[:, 0]
+        rates = behind.sum(axis=1) / lengths.sum(axis=1)
+        wanted = rates * parts[:, first]
         # Of frames that are lost one by one, it is their number times the share that is lost.
         variance = wanted * self.lost_share
-        unsure = rates[:, 0] * unsure_parts[:, first]
+        unsure = rates * unsure_parts[:, first]
         if behind.shape[1] >= _FEWEST_SEEN:
-            left = behind - rates * lengths
+            left = behind - rates[:, None] * lengths
             # The lower of two medians: the end of a transient may be two of four steps.
             steps = _OF_STEPS * np.quantile(np.abs(np.diff(left)), 0.5, axis=1, method="lower")
             if not few:
@@ -184,7 +184,7 @@ def transient(
     of_all = float(_mean_of_ports(parts, windows.frames.sum(axis=1)))
     count = windows.frames.shape[1]
     first = next((place for place in range(count - 1) if not windows.above(place)), count - 1) if lost_share else 0
-    if lost_share and not varies and not windows.alike(first, unevenly=of_all > 0):
+    if lost_share and not varies and not windows.alike(first, unevenly=bool(of_all)):
         if of_all:
             return UNKNOWN, tuple(ports)
         if windows.falls(first):
@@ -237,7 +237,7 @@ def _windows(
     receivers = [port for port in ports if port.port in ways_ns]
     sent = sum(port.tx_frames for port in ports)
     spans = np.array([_span(reading, sent, duration_ns) for reading in readings])
-    times, takes = spans.mean(axis=1), np.array([0.0, *(np.diff(spans)[:, 0] / 2), 0.0])
+    times, takes = spans.mean(axis=1), np.array([0.0, *((spans[:, 1] - spans[:, 0]) / 2), 0.0])
     begins = np.array([ways_ns[port.port] / duration_ns for port in receivers])[:, None]
     limits = np.concatenate((begins, np.maximum(times, begins), 1 + begins), axis=1)
     late, until = {}, []
@@ -253,7 +253,7 @@ def _windows(
 def _span(reading: PortReading, sent: int, duration_ns: int) -> tuple[float, float]:
     """Parts of the trial between which it was read. A target on the wall clock sends late, and reads late."""
     if reading.sent is None:
-        return (reading.time_ns / duration_ns,) * 2
+        return reading.time_ns / duration_ns, reading.time_ns / duration_ns
     return reading.sent[0] / sent, reading.sent[1] / sent
 
 

@@ -16,10 +16,20 @@ import pytest
 
 from p4mesh.measurement.counts import FlowCounts, PortCounts, Transient
 from p4mesh.measurement.flow_arrays import FlowArrays
-from p4mesh.measurement.transient import UNKNOWN, PortReading, _damaged, _late_frames, _Windows, _windows, transient
+from p4mesh.measurement.transient import (
+    UNKNOWN,
+    PortReading,
+    _damaged,
+    _late_frames,
+    _mean_of_ports,
+    _Windows,
+    _windows,
+    transient,
+)
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import ALL_ONES
-from p4mesh.traffic.arrivals import Poisson
+from p4mesh.traffic.arrivals import Poisson, Profile, Recorded
+from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.parts import transients
@@ -27,7 +37,7 @@ from p4mesh.trial.parts.base import Trial
 from p4mesh.trial.parts.transients import FindingTransients, _aparts_ns, _ways_ns, burst_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import not_measured
-from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.spec import Interruption, TrialSpec
 from p4mesh.verdict import Verdict
 
 DURATION_NS = 8_000_000
@@ -64,6 +74,7 @@ def found(*ports: Sequence[int], latency_ns: float = 0) -> Transient | None:
         ((1000, 1000, 1000, 1000, 700, 100, 100, 100), Transient(5_000_000, False, 0)),
         ((1000, 1000, 1000, 1000, 1000, 1000, 300, 300), Transient(6_000_000, False, 0)),
         ((1000, 1000, 1000, 1000, 1000, 1000, 1000, 300), Transient(7_000_000, False, 0)),
+        ((500, 500, 500, 500, 500, 500, 500, 300), Transient(7_000_000, False, 0)),
         ((103, 101, 99, 100, 101, 99, 100, 100), Transient(0, True, 0, hidden_frames=3)),
         ((100, 100, 100, 100, 100, 100, 100, 101), None),
         ((0, 100, 100, 100, 100, 100, 100, 100), None),
@@ -76,6 +87,7 @@ def found(*ports: Sequence[int], latency_ns: float = 0) -> Transient | None:
         "behind the middle",
         "last but one",
         "last",
+        "less in the last",
         "unsure",
         "even",
         "later",
@@ -229,11 +241,32 @@ def test_windows_are_alike_within_five_deviations_and_a_frame_of_each_port(moved
     assert windows((900, 100 + moved, 100 - moved, 100), lost_share=0.25).alike(1) is alike
 
 
-@pytest.mark.parametrize(("last", "falls"), [(84, False), (82.9, True), (117, False)])
+@pytest.mark.parametrize(
+    ("moves", "alike", "together"),
+    [((20, -20, 20, -20), True, True), ((20, 20, -20, -20), True, False), ((18, -36, 18, 0), False, True)],
+)
+def test_windows_of_frames_that_leave_unevenly_are_alike_together(
+    moves: Sequence[float], alike: bool, together: bool
+) -> None:
+    """By 26 frames each, or added up: 18, -18 and 0 of the last ones."""
+    found = windows((900, *(100 + move for move in moves)), lost_share=0.25)
+    assert (found.alike(1), found.alike(1, unevenly=True)) == (alike, together)
+
+
+@pytest.mark.parametrize(("last", "falls"), [(84, False), (83, False), (82.9, True), (117, False)])
 def test_a_device_that_forwards_less_at_last_is_told(last: float, falls: bool) -> None:
     """Less than its rate by more than five deviations of 3.2 frames and a frame: a tenth of 100 is lost."""
     assert windows((900, *(100,) * 6, last), lost_share=0.1024).falls(1) is falls
-    assert not windows((900, last, *(100,) * 5, last), lost_share=0.1024).falls(1), "it has paused before"
+    paused = [[900, *[100] * place, last, *[100] * (5 - place), last] for place in range(6)]
+    told = [windows(frames, lost_share=0.1024).falls(1) for frames in paused]
+    assert told == [*[False] * 3, *[falls] * 3], "a pause in the first half of the seven is what it always does"
+
+
+@pytest.mark.parametrize(("last", "falls"), [(177, False), (176, True)])
+def test_a_last_window_that_is_longer_may_have_more_frames_less(last: float, falls: bool) -> None:
+    """Twice as long as the others: five deviations of 4.5 frames and a frame of 200."""
+    parts = (1 / 8, *[1 / 8] * 6, 2 / 8)
+    assert windows((900, *[100] * 6, last), parts=parts, lost_share=0.1024).falls(1) is falls
 
 
 def test_a_port_whose_frames_leave_unevenly_has_a_part_in_the_length_of_windows_as_in_the_frames() -> None:
@@ -291,6 +324,12 @@ def test_windows_vary_together_or_each_by_itself(second: tuple[int, ...], expect
     assert windows.varied(0) == round(expected)
 
 
+def test_cuts_of_windows_are_of_all_ports_together_or_of_each() -> None:
+    """Of squares of 6 and of 3 frames, and a port without any: 4 * 36 - 4 * 8, and 2 * 9 - 8."""
+    assert windows((103, 97, 103, 97), (103, 97, 103, 97)).varied(0) == round(2.4 * (112 * 4 / 3) ** 0.5)
+    assert windows((900, 103, 97), (900, 100, 100)).varied(1) == round(2.4 * (10 * 2) ** 0.5)
+
+
 def test_a_rate_behind_a_full_queue_that_varies_has_that_in_its_error() -> None:
     """Windows of 100 and 140 frames in turn: no transient, and none of them at the end has less than all before."""
     came = np.cumsum([100, 140] * 4).tolist()
@@ -299,7 +338,73 @@ def test_a_rate_behind_a_full_queue_that_varies_has_that_in_its_error() -> None:
     found = transient(readings, [port], {1: 0.0}, DURATION_NS, 0.01)
     assert found is not None and found[1] == (port,)
     assert replace(found[0], hidden_frames=0) == Transient(0, over=True, frames=0)
-    assert found[0].hidden_frames == pytest.approx(2.4 * 20 * 8 / 7**0.5, abs=15)
+    # 45 of 180 behind the last reading are late, so that the last window has 135; cuts are 8 of the squares.
+    assert found[0].hidden_frames == round(2.4 * ((3021.875 - 8) * 8 / 7) ** 0.5)
+
+
+def test_behind_a_full_queue_that_loses_nothing_all_windows_are_one_part() -> None:
+    """Windows of 500 and seven of 100: 150 above the mean of 150 in the first, which is 2.4 * sqrt(140,000 * 8 / 7)."""
+    readings = [PortReading(DURATION_NS * number // 8, None, {1: 400 + 100 * number}) for number in range(1, 8)]
+    port = PortCounts(1, tx_frames=8 * SENT, rx_frames=1200 + 200, late_frames=280, queued_frames=280)
+    answer = transient(readings, [port], {1: 0.0}, DURATION_NS, 0.0)
+    assert answer == (Transient(0, True, 0, round(2.4 * (139_992 * 8 / 7) ** 0.5)), (port,))
+
+
+def test_a_processor_that_forwards_less_in_its_last_window_alone_is_over_its_transient_nowhere() -> None:
+    came = np.cumsum([1000] * 7 + [300]).tolist()
+    readings = [PortReading(DURATION_NS * number // 8, None, {1: came[number - 1]}) for number in range(1, 8)]
+    port = PortCounts(1, tx_frames=8 * SENT, rx_frames=came[-1])
+    answer = transient(readings, [port], {1: 0.0}, DURATION_NS, 0.1, varies=True)
+    assert answer == (Transient(7_000_000, over=False, frames=0), (port,))
+
+
+@pytest.mark.parametrize(("first", "of_all", "of_ports"), [(0, 57, [38, 49]), (3, 90, [56, 49])])
+def test_frames_that_leave_unevenly_may_be_of_a_transient(first: int, of_all: int, of_ports: list[int]) -> None:
+    """A port sends a hundredth of the trial apart and the other one two: 8.3 and 48.8 of 830 and 2,440 frames.
+
+    The first has 30 beyond the rate behind its fourth window; what the second has beyond in the fifth is too late to
+    tell. From the fourth window on, 530 and 1,540 frames come in five eighths, of which 18 and 24 fewer had come
+    before: beyond these the first has 48, and both together 32.
+    """
+    found = windows((100, 100, 100, 130, 100, 100, 100, 100), (300, 300, 300, 300, 340, 300, 300, 300))
+    all_frames, frames = found.unevenly(first, np.array([0.01, 0.02]))
+    assert (all_frames, frames.tolist()) == (of_all, of_ports)
+
+
+@pytest.mark.parametrize(
+    ("came", "uneven", "expected", "of_port"),
+    [
+        ((100,) * 8, 0.05, Transient(0, True, 0, 40, 40), (0, 40)),
+        ((500, *(100,) * 7), 0.01, Transient(1_000_000, True, 400, 8, 8), (400, 8)),
+        ((*(115,) * 4, *(85,) * 4), 0.01, UNKNOWN, (0, 0)),
+        ((*(115,) * 4, *(85,) * 4), 0.0, Transient(0, True, 0, 17), (0, 0)),
+    ],
+    ids=["even", "a bucket", "fewer later", "fewer later by chance"],
+)
+def test_frames_that_leave_unevenly_are_in_the_error_of_a_rate(
+    came: Sequence[int], uneven: float, expected: Transient, of_port: tuple[int, int]
+) -> None:
+    """A part of the trial at 800 frames a trial. A port that only sends has no such frames."""
+    received = np.cumsum(came).tolist()
+    readings = [PortReading(DURATION_NS * number // 8, None, {1: received[number - 1]}) for number in range(1, 8)]
+    ports = PortCounts(1, rx_frames=received[-1]), PortCounts(2, tx_frames=8 * SENT)
+    answer = transient(readings, ports, {1: 0.0}, DURATION_NS, 0.5, uneven={1: uneven, 2: 0.5})
+    changed = replace(ports[0], early_frames=of_port[0], uneven_frames=of_port[1])
+    assert answer == (expected, (changed, ports[1]))
+
+
+def test_a_part_of_ports_without_frames_is_none() -> None:
+    parts = np.array([0.5, 0.25])
+    assert [float(_mean_of_ports(parts, np.array(frames))) for frames in ((0, 0), (1, 0), (1, 3))] == [0, 0.5, 0.3125]
+
+
+def test_a_window_is_unsure_by_its_readings_and_by_how_unevenly_frames_leave() -> None:
+    """Two readings that take 40 and 80 of 1,000 frames: half of that at each end, and 5 % of the trial."""
+    readings = [PortReading(0, (80, 120), {1: 5}), PortReading(0, (460, 540), {1: 50})]
+    counts = PortCounts(1, tx_frames=1000, rx_frames=100)
+    found, _ = _windows(readings, [counts], {1: 0.0}, DURATION_NS, 0.5, np.array([0.05]), {})
+    assert found.unsure.tolist() == [pytest.approx([0.07, 0.11, 0.09])]
+    assert found.parts.tolist() == [pytest.approx([0.1, 0.4, 0.5])]
 
 
 def test_ports_that_received_nothing_tell_nothing() -> None:
@@ -351,8 +456,37 @@ def test_streams_are_apart_by_the_begin_of_one_or_the_end_of_another() -> None:
     assert _aparts_ns([stream("a", 5000), stream("b", 5000)], 10**6) == {"a": 0, "b": 0}
     assert _aparts_ns([stream("a", frames=1101), stream("b")], 1_101_000) == {"a": 0, "b": 100_000}
     assert _aparts_ns([stream("a", frames=1101), stream("b")], 10**6) == {"a": 100_000, "b": 0}
-    bursts = stream("a", burst=Burst(4)), stream("b"), stream("c", sizes_in_turn_bytes=(64, 128, 256))
-    assert [burst_ns(one) for one in bursts] == [4000, 0, 3000]
+    parts = consecutive(stream("a"), {"warm-up": 400, "sampled": 600})
+    assert _aparts_ns(parts, 10**6) == {"warm-up": 0, "sampled": 0}
+
+
+@pytest.mark.parametrize(
+    ("more", "again_ns"),
+    [
+        ({"burst": Burst(4)}, 4000),
+        ({}, 0),
+        ({"sizes_in_turn_bytes": (64, 128, 256)}, 3000),
+        ({"arrivals": Poisson()}, 0),
+        ({"arrivals": Profile(((Fraction(0), Fraction(2)), (Fraction(1), Fraction(1))), 40_000)}, 40_000),
+        ({"arrivals": Recorded((1, 2, 3, 4, 5))}, 5000),
+    ],
+)
+def test_a_stream_does_the_same_again_after_a_burst_its_sizes_or_a_round(more: dict[str, Any], again_ns: int) -> None:
+    assert burst_ns(stream("a", **more)) == again_ns
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ({"watch_queues": True}, True),
+        ({"watch_losses": True}, True),
+        ({}, False),
+        ({"watch_losses": True, "interruption": Interruption(1, 1)}, False),
+    ],
+)
+def test_transients_are_looked_for_where_queues_or_losses_are_watched(spec: dict[str, Any], wanted: bool) -> None:
+    trial = SimpleNamespace(spec=TrialSpec("transients", (stream("a"),), 1000, **spec))
+    assert FindingTransients.is_wanted(cast("Trial", trial)) is wanted
 
 
 def part_of(
@@ -400,6 +534,8 @@ def test_ports_are_read_at_the_ends_of_windows_of_whole_cycles_and_bursts() -> N
     assert part_of(*longest, duration_ns=8_004_000)[1] == [1_334_000 * number for number in range(1, 6)]
     longer = stream("a", frames=8004), stream("b", frames=8004, burst=Burst(1335))
     assert part_of(*longer, duration_ns=8_004_000)[1] == due_ns, "a burst that no window holds is left to the errors"
+    both = stream("a", frames=8004, burst=Burst(1400)), stream("b", frames=8004, burst=Burst(1335))
+    assert part_of(*both, duration_ns=8_004_000)[1] == due_ns
     # Bursts of all streams are in step with their cycles, sizes in turn are not.
     assert part_of(*(stream(name, frames=8004, burst=Burst(3)) for name in "ab"), duration_ns=8_004_000)[1] == due_ns
     sizes = stream("a", frames=8004, sizes_in_turn_bytes=(64, 128, 256))
@@ -441,7 +577,7 @@ def test_a_transient_is_looked_for_where_frames_were_lost(monkeypatch: pytest.Mo
     whole = replace(result, flows=tuple(replace(flow, rx_frames=8000) for flow in lost), lost_frames=0)
     for other in (whole, replace(result, status=Verdict.INVALID)):
         assert added(other) is other and len(asked) == 1
-    queued = replace(whole, ports=(PortCounts(9, rx_frames=9000, queued_frames=1),))
+    queued = replace(whole, ports=(PortCounts(9, rx_frames=9000, queued_frames=1), PortCounts(8)))
     assert added(queued) is queued and len(asked) == 2
     # Without counts of flows a port may have those of the stream that is most apart.
     by_port = replace(result, flows=(), expected_rx_frames=14_000)
@@ -454,6 +590,9 @@ def test_a_transient_is_looked_for_where_frames_were_lost(monkeypatch: pytest.Mo
         bursts = (stream(name, frames=8000, burst=Burst(4)) for name in "ab")
         added(result, part_of(*bursts, duration_ns=8_000_000, real_time=real_time)[0])
         assert asked[-1][1]["uneven"][9] == pytest.approx(apart_ns / 8e6)
+    shortest = (stream(name, frames=8, burst=Burst(4)) for name in "ab")
+    added(result, part_of(*shortest, duration_ns=8000)[0])
+    assert asked[-1][1]["uneven"][9] == pytest.approx(700 / 8000), "each window has a cycle of one frame"
     by_chance = (stream(name, frames=8000, arrivals=Poisson()) for name in "ab")
     added(result, part_of(*by_chance, duration_ns=8_000_000)[0])
     assert asked[-1][1]["varies"] is True
@@ -461,9 +600,44 @@ def test_a_transient_is_looked_for_where_frames_were_lost(monkeypatch: pytest.Mo
     assert due_ns == [] and added(result, unread).transient == UNKNOWN and added(queued, unread) is queued
     apart, due_ns, _ = part_of(stream("a", frames=8000), stream("b", 3_001_000, 8000), duration_ns=8_000_000)
     assert due_ns and added(result, apart).transient == UNKNOWN, "by more than a window of 1 ms"
-    over, others = Transient(1, over=True, frames=2), (PortCounts(9, rx_frames=1),)
+    over, others = Transient(1, over=True, frames=2), (PortCounts(9, rx_frames=1), PortCounts(8))
     monkeypatch.setattr(transients, "transient", lambda *given, **more: (over, others))
     assert added(result) == replace(result, transient=over, ports=others)
+
+
+@pytest.mark.parametrize(
+    ("later_ns", "rx_frames", "known"),
+    [(10**6, 9, True), (10**6 + 1, 9, False), (1_500_000, 1, False), (1_500_000, 0, True)],
+)
+def test_windows_tell_nothing_of_frames_that_leave_apart_by_more(later_ns: int, rx_frames: int, known: bool) -> None:
+    """Windows of 1 ms, and a second stream that begins so much later; the way of its bursts takes no time."""
+    streams = stream("a", frames=8000, burst=Burst(4)), stream("b", later_ns, 8000, burst=Burst(4))
+    part, _, _ = part_of(*streams, duration_ns=8_000_000)
+    of_b, ports = FlowCounts("b", 1, 9, 10, rx_frames), (PortCounts(9, rx_frames=rx_frames),)
+    result = replace(not_measured(part.trial.spec, Verdict.MEASURED, ""), flows=(of_b,), ports=ports)
+    none = np.zeros(0, dtype=int)
+    flows: Any = SimpleNamespace(cells=none, expected=none > 0, rx_port=none, unique=none, duplicates=none)
+    reading: Any = SimpleNamespace(of_ports={9: {"expected": rx_frames}}, records={"latency_min_inverted": none})
+    assert part.add(result, reading, flows).transient == (None if known else UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("flows", "lost", "expected", "share"),
+    [
+        ((), 1, 1, 1.0),
+        ((), 0, 0, 0.0),
+        ((FlowCounts("a", 1, 9, 1, 0),), 7, 9, 1.0),
+        ((FlowCounts("a", 1, 9, 4, 3), FlowCounts("other", 1, 9, 8, 0)), 7, 9, 0.25),
+        ((FlowCounts("a", 1, 9, 0, 0),), 7, 9, 0.0),
+    ],
+)
+def test_the_share_of_lost_frames_is_of_flows_where_these_are_told_apart(
+    flows: tuple[FlowCounts, ...], lost: int, expected: int, share: float
+) -> None:
+    """Of streams that a device may filter, none."""
+    part, _, _ = part_of(stream("a"), replace(stream("other"), may_be_filtered=True), duration_ns=8_000_000)
+    result = not_measured(part.trial.spec, Verdict.MEASURED, "")
+    assert part._lost_share(replace(result, flows=flows, lost_frames=lost, expected_rx_frames=expected)) == share
 
 
 def test_the_way_to_a_port_is_the_smallest_latency_of_frames_that_it_was_to_get() -> None:
@@ -472,7 +646,7 @@ def test_the_way_to_a_port_is_the_smallest_latency_of_frames_that_it_was_to_get(
     records = np.array([(ALL_ONES - least,) for least in ticks], dtype=[("latency_min_inverted", np.uint64)])
     flows = SimpleNamespace(
         expected=np.array([True, True, True, True, False, True]),
-        unique=np.array([5, 5, 5, 5, 5, 0]),
+        unique=np.array([5, 1, 5, 5, 5, 0]),
         cells=np.arange(6),
         rx_port=np.array([6, 6, 7, 9, 8, 7]),
     )

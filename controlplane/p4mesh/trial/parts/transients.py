@@ -63,11 +63,9 @@ class FindingTransients(Part):
         if max(cycles_ns.values()):
             self._sending_ns = round(max(stream.frame_count * NS_PER_S / stream.rate_fps for stream in streams))
             longest_ns = Fraction(self._sending_ns, FEWEST_READINGS + 1)
-            fitting_ns = max(
-                (cycle_ns for cycle_ns in cycles_ns.values() if cycle_ns <= longest_ns), default=Fraction(0)
-            )
+            fitting_ns = [cycle_ns for cycle_ns in cycles_ns.values() if 0 < cycle_ns <= longest_ns]
             if fitting_ns and not whole:
-                step_ns = max(1, int(step_ns / fitting_ns)) * fitting_ns
+                step_ns = max(1, int(step_ns / max(fitting_ns))) * max(fitting_ns)
         aparts_ns = _aparts_ns(streams, self._sending_ns)
         self._uneven_ns = {name: (aparts_ns[name], cycle_ns) for name, cycle_ns in cycles_ns.items()}
         self._by_way = whole and not self._real_time
@@ -112,7 +110,7 @@ class FindingTransients(Part):
         by_port = {port.port: port.rx_frames for port in result.ports}
         came = list(self._came(result, flows))
         frames = max(1, sum(by_port.values()))
-        least = sum(part * by_port.get(port, 0) for port, part in self._uneven(result, came, 0).items()) / frames
+        least = sum(part * by_port[port] for port, part in self._uneven(result, came, 0).items()) / frames
         if not self._readings or least * self._sending_ns > self._step_ns:
             return replace(result, transient=UNKNOWN) if lost_share > 0 else result
         ways_ns = _ways_ns(reading, flows, self.trial.tester.tick_ps)
@@ -125,7 +123,7 @@ class FindingTransients(Part):
             self._sending_ns,
             lost_share,
             uneven=self._uneven(result, came, max(ways_ns.values(), default=0)),
-            strays={port: counts["expected"] - by_port.get(port, 0) for port, counts in reading.of_ports.items()},
+            strays={port: reading.of_ports[port]["expected"] - frames for port, frames in by_port.items()},
             varies=varies,
         )
         return result if found is None else replace(result, transient=found[0], ports=found[1])
@@ -174,7 +172,7 @@ def _aparts_ns(streams: Sequence[Stream], sending_ns: int) -> Mapping[str, Fract
         frame_ns = NS_PER_S / chain[-1].rate_fps
         early_ns = end_ns - min(begins_ns[end]) - lasts_ns[end] - frame_ns
         behind_ns = max(begins_ns[end]) + lasts_ns[end] - frame_ns - end_ns
-        found |= dict.fromkeys((stream.name for stream in chain), max(late_ns, early_ns, behind_ns, Fraction(0)))
+        found |= dict.fromkeys((stream.name for stream in chain), max(late_ns, early_ns, behind_ns))
     return found
 
 
