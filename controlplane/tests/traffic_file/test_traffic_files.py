@@ -44,6 +44,7 @@ from p4mesh.methods.traffic.results import (
     _begun_share,
     _bucket_loss_ratio,
     _loss_ratio_error,
+    _may_lose,
     _more_loss,
     _of_class,
     _of_ports,
@@ -556,6 +557,7 @@ def test_the_part_of_a_class_in_a_transient_is_what_it_had_sent_by_its_end() -> 
         [v / 800 for v in (251, 0, 291, 100)]
     )
     assert share(stream, rx_frames=200) == share(stream, rx_frames=0) == 1, "no more than came"
+    assert share(replace(stream, frame_count=1), rx_frames=1) == 1
     assert share(second, Transient(0, over=False, frames=0)) == 1
     assert [share(stream, other) for other in (None, Transient(250_000, over=True, frames=0))] == [0, 0]
 
@@ -583,6 +585,47 @@ def test_a_longer_run_loses_the_same_share_unless_a_transient_or_a_queue_has_hid
     held_error = _loss_ratio_error(counts, held)
     cases = ((True, held), (False, held), (True, RESULT), (False, uneven), (False, begun))
     assert [_more_loss(fills, counts, each) for fills, each in cases] == [held_error, None, None, 1 / 300, None]
+
+
+@pytest.mark.parametrize(
+    ("expected", "uneven", "most"), [(300, 3, 0.01), (300, 301, 1), (1, 1, 1), (0, 1, 1), (300, 0, None)]
+)
+def test_a_longer_run_may_lose_the_frames_of_a_class_that_left_unevenly(
+    expected: int, uneven: int, most: float | None
+) -> None:
+    counts = replace(rows_of().classes[0].counts, expected_frames=expected)
+    transient = Transient(0, over=True, frames=0, uneven_frames=uneven)
+    assert _more_loss(False, counts, replace(RESULT, transient=transient)) == most
+
+
+def test_frames_of_a_class_that_queues_held_may_all_be_those_that_a_full_one_loses() -> None:
+    """Of 30 that were late or early, gold has the 20 late ones and half of the early ones: 25 of its 300 frames."""
+    ports = (PortCounts(3, rx_frames=241, late_frames=20), PortCounts(4, rx_frames=200, early_frames=10))
+    filling, transient = QueueTrend(Trend.FILLING, 1000.0), Transient(5, over=True, frames=10)
+    result = replace(RESULT, ports=ports, queues=filling, transient=transient, tx_frames=450, expected_rx_frames=450)
+    gold = rows_of(result).classes[0]
+    of_chance = _loss_ratio_error(gold.counts, result)
+    assert gold.loss_ratio_error is not None and of_chance is not None
+    assert gold.loss_ratio_error - of_chance == pytest.approx(25 / 300)
+    assert _loss_ratio_error(gold.counts, result, 300) == 1, "no more than all"
+
+
+@pytest.mark.parametrize(
+    ("accept", "may"),
+    [
+        ({}, False),
+        ({"loss_ratio": Fraction(1, 100)}, False),
+        ({"loss_ratio": Fraction(99, 10_000)}, True),
+        ({"lost_frames": 3}, False),
+        ({"lost_frames": 2}, True),
+        ({"loss_ratio": Fraction(1), "lost_frames": 2}, True),
+        ({"loss_ratio": Fraction(0), "lost_frames": 3}, True),
+    ],
+)
+def test_a_criterion_may_be_missed_by_the_most_that_a_longer_run_loses(accept: dict[str, Any], may: bool) -> None:
+    """A hundredth of 300 frames."""
+    told = ["a longer run may lose up to 0.01 of the frames"] if may else []
+    assert _may_lose(Acceptance(**accept), rows_of().classes[0].counts, Fraction(1, 100)) == told
 
 
 def test_a_class_has_the_transient_of_the_ports_that_it_is_sent_to() -> None:

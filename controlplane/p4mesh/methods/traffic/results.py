@@ -534,7 +534,7 @@ def _more_loss(fills: bool, counts: Counts, result: TrialResult) -> float | None
 def _bucket_loss_ratio(counts: Counts, ratio_error: float | None, senders: int) -> float:
     """Forgiven bursts come on top of the error of the ratio: a queue holds what a policer has let through."""
     # A frame that is forgiven is one copy more at each of its receivers.
-    alone = min(1.0, counts.tx_frames / max(1, counts.expected_frames))
+    alone = counts.tx_frames / max(1, counts.expected_frames)
     most = counts.missed_frames + (ratio_error or 0.0) * counts.expected_frames
     return bucket_ratio(most * alone, counts.expected_frames * alone, senders)
 
