@@ -115,13 +115,11 @@ def connections(worker: Worker) -> type[H11Protocol]:
 
         def _watch(self) -> None:
             # Between requests uvicorn has a timer of its own; in front of the first one it has none.
-            now_s = self.loop.time()
-            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-                self.waits_since_s = now_s
-            elif self.timeout_keep_alive_task is None and now_s - self.waits_since_s >= PATIENCE_S:
+            waits = self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and self.timeout_keep_alive_task is None
+            if waits and self.loop.time() - self.waits_since_s >= PATIENCE_S:
                 self.transport.abort()
-                return
-            self.watch = self.loop.call_later(_WATCH_S, self._watch)
+            else:
+                self.watch = self.loop.call_later(_WATCH_S, self._watch)
 
         def on_response_complete(self) -> None:
             self.waits_since_s = self.loop.time()
