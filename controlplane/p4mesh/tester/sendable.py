@@ -213,6 +213,9 @@ def _problem(frame: Frame, place: int, layer: Layer) -> tuple[str, str] | None:
             return "has options in front of another IP header", "give options to the innermost one"
         case IPv4() if len(layer.options) > _MOST_OPTION_BYTES:
             return f"has {len(layer.options)} bytes of options", f"use {_MOST_OPTION_BYTES} bytes or less"
+        case Udp() if place < _innermost(frame) and any(isinstance(outer, Ethernet) for outer in frame.layers[1:place]):
+            # The compiler lets the parser look for the port in the checksum there.
+            return "leads into a tunnel behind the inner Ethernet header", "use ipv4, ipv6, gre or mpls there"
         case IPv4() | IPv6() if layer.version != type(layer)().version:
             return f"has version={layer.version}", f"use {type(layer)().version}"
         case ExtensionHeader() if layout_of(frame).places[place].header == "first_extension" and (

@@ -93,6 +93,7 @@ def test_what_the_parsers_know_is_sent(frame: Frame) -> None:
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(bytes(7)))), "bytes has 7 bytes"),
         (Frame((Ethernet(ether_type=0x88B5), OwnBytes(b"1234PM56"))), "bytes has a word that begins with 504d"),
         (Frame((Ethernet(), OUTER, Udp(), Vxlan(), Ethernet(), OUTER, Udp(), Vxlan(), *UDP_OVER_IPV4.layers)), "three"),
+        (Frame((Ethernet(), OUTER, Gre(), Ethernet(), OUTER, Udp(), Mpls(), IPv4(), Udp())), "udp leads into a tunnel"),
         (Frame((Ethernet(), OUTER6, Routing(segments_left=2), IPv4(), Udp())), "routing has segments_left=2 of 1"),
         (Frame((Ethernet(), OUTER, Gre(checksum_present=1), IPv4(), Udp())), "gre.checksum_present cannot be given"),
         (UDP_OVER_IPV4.changed(Udp, checksum=1), "udp.checksum cannot be given"),
