@@ -138,7 +138,7 @@ def _unseen(own: Stream, other: Stream) -> float:
     together = float((min(end, last) - max(begin, first)) / (end - begin))
     frames = int(together * own.frame_count / own.burst_frames)
     apart = other.rate_fps / other.burst_frames * own.burst_frames / own.rate_fps
-    return together * discrepancy(apart % 1, frames) if together > 0 else 0.0
+    return together * discrepancy(apart, frames) if together > 0 else 0.0
 
 
 def _span_ns(stream: Stream) -> tuple[Fraction, Fraction]:
@@ -150,7 +150,7 @@ def _span_ns(stream: Stream) -> tuple[Fraction, Fraction]:
 def discrepancy(step: Fraction, count: int) -> float:
     """Largest difference of the part of so many phases that lies in an arc, 0 to 1, from that of all that ever come.
 
-    Each phase is a ``step`` (0 to 1) behind the one before.
+    Each phase is a ``step``, without its whole part, behind the one before.
     """
     period = step.denominator
     if not count or period <= count:

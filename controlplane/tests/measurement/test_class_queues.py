@@ -10,7 +10,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from p4mesh.measurement.class_queues import Piece, _of_pieces, _unknown, _worse, pieces_of
+from p4mesh.measurement import class_queues as class_queues_module
+from p4mesh.measurement.class_queues import Piece, _of_pieces, _unknown, _worse, class_queues, pieces_of
 from p4mesh.measurement.counts import ClassQueues, LatencyStats, QueueTrend, Trend
 from p4mesh.measurement.flow_arrays import FlowArrays
 from p4mesh.measurement.latency_course import LatencyCourse
@@ -126,6 +127,54 @@ def test_the_worst_class_stands_for_all() -> None:
         *(FILLING, UNCLEAR, STEADY, None),
     ]
     assert worst(most, more, UNCLEAR) == most
+
+
+def test_a_class_is_judged_by_its_own_streams_in_the_pieces_in_which_they_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams 0 and 2 are gold, stream 1 is silver; two of four pieces were read, and silver fills a queue of its own.
+
+    Gold sends for 400 ns, of which 300 are not read; silver for 700, of which 600 are not.
+    """
+    flows = {(number, port): [SimpleNamespace(stream=number)] for number, port in ((0, 3), (1, 4), (2, 5))}
+    first, both, last, end = (
+        Piece(begin, end, frozenset((number, 0) for number in numbers), True)
+        for begin, end, numbers in ((0, 100, (0, 2)), (100, 400, (0, 1)), (400, 500, (1,)), (500, 800, (1,)))
+    )
+    asked: list[tuple[Any, ...]] = []
+    courses: list[Any] = []
+
+    def trend(plan: Any, reading: Any, records: Any, *, pairs: Any, **times: Any) -> QueueTrend | None:
+        asked.append((plan, reading, records, frozenset(pairs), *times.values()))
+        filling = reading == "last" and set(pairs) == {(1, 4)}
+        return None if reading is None else replace(FILLING, rx_ports=(4,)) if filling else STEADY
+
+    def course(own: Any, pieces: Any, records: Any, tick_ps: int) -> LatencyCourse:
+        courses.append(([flow.stream for flow in own], pieces, records, tick_ps))
+        return LatencyCourse(2.0, 1.0)
+
+    monkeypatch.setattr(class_queues_module, "pairs_of", lambda plan: flows)
+    monkeypatch.setattr(class_queues_module, "queue_trend", trend)
+    monkeypatch.setattr(class_queues_module, "course_of_class", course)
+    streams = [replace(stream(port, 0, 1), traffic_class=name) for port, name in enumerate(("gold", "silver", "gold"))]
+
+    def found(*pieces: Piece) -> list[ClassQueues]:
+        given: Any = (PLAN, streams, pieces, {first: "first", last: "last"}, "records")
+        return list(class_queues(*given, duration_ns=800, tick_ps=500, limit=9.0, unmet={0: 5.0}))
+
+    filling = replace(FILLING, rx_ports=(4,))
+    assert found(first, both, last, end) == [
+        ClassQueues("gold", UNKNOWN, 2.0, 1.0, 300 / 400, 5.0),
+        ClassQueues("silver", filling, 2.0, 1.0, 600 / 700, 0.0),
+    ]
+    assert courses == [
+        ([0, 2], [("first", True)], "records", 500),
+        ([1], [("last", False)], "records", 500),
+    ]
+    of_first = (PLAN, "first", "records", frozenset({(0, 3), (2, 5)}), 1600.0, 500, 9.0, 200.0)
+    assert asked[0] == of_first and asked.count(of_first) == 2, "by all classes and by its own"
+    assert asked[1] == (PLAN, None, "records", frozenset({(0, 3), (1, 4)}), 1600.0, 500, 9.0, 600.0)
+    asked.clear()
+    gold, _ = found(replace(first, sending=frozenset({(0, 0), (1, 0)})))
+    assert {one[-1] for one in asked} == {None} and gold.burst_share == 0, "the whole trial"
 
 
 TESTER = SimpleNamespace(

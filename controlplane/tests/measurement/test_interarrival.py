@@ -13,6 +13,7 @@ import pytest
 from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.measurement import interarrival
 from p4mesh.measurement.counts import InterarrivalStats, TimesBetween
 from p4mesh.measurement.interarrival import interarrival_stats
 from p4mesh.target.loop import LoopModel
@@ -295,6 +296,11 @@ def test_a_round_of_a_schedule_that_comes_again_is_one_sample() -> None:
     assert found is not None and found.departures is not None
     assert (found.arrivals.independent, found.departures.independent) == (25, 1)
     assert found.arrivals.mean_error_ns == pytest.approx(2 * (51 / 100 + 1.96 * sqrt(125 / 25)))
+    part = by_hand(EVENLY, EVENLY, Recorded((100,) * 5000))
+    assert part is not None and part.arrivals.independent == 100, "of less than a round all are"
+    whole = by_hand(EVENLY, EVENLY, Recorded((100,) * 3999))
+    assert whole is not None
+    assert whole.arrivals.mean_error_ns == pytest.approx(2 * (51 / 100 + 1.96 * sqrt(125 / 100))), "of one round, too"
     short = by_hand(EVENLY, EVENLY, Recorded((100,) * 10))
     assert short is not None
     assert short.arrivals.mean_error_ns == pytest.approx(2 * (51 / 100 + 25 / (399.9 - 1)))
@@ -304,6 +310,13 @@ def test_two_times_that_are_as_frequent_have_a_deviation_without_an_error_of_sam
     found = by_hand({10: 50, 20: 50}, {})
     assert found is not None
     assert (found.arrivals.deviation_ns, found.arrivals.deviation_error_ns) == (10, 2)
+
+
+def test_bins_are_shared_by_the_times_of_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(interarrival, "most_bins", lambda histograms: asked.append(histograms) or 100)
+    assert by_hand(EVENLY, EVENLY) is not None
+    assert asked == [2]
 
 
 def test_two_frames_have_one_time_and_one_frame_has_none() -> None:

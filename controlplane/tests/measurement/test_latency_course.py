@@ -17,7 +17,14 @@ from support.device_bench import pairs
 from support.networks import parsed, switch
 
 from p4mesh.measurement.counts import LatencyStats, Trend
-from p4mesh.measurement.latency_course import LatencyCourse, course_of_class, discrepancy, latency_course, unmet_ns
+from p4mesh.measurement.latency_course import (
+    LatencyCourse,
+    _growth,
+    course_of_class,
+    discrepancy,
+    latency_course,
+    unmet_ns,
+)
 from p4mesh.measurement.queue_trend import Readings
 from p4mesh.methods.results.latency import merged, summarise
 from p4mesh.target.loop import LoopModel
@@ -265,6 +272,7 @@ def test_noise_is_that_of_the_frames_of_the_first_and_the_last_window(growth: in
 
 
 def test_windows_without_frames_say_nothing() -> None:
+    assert _growth(None) == 0
     assert course_of_ports({2: [1000, 1000, 1000, 1000, 1000, 2000]}, (0,) * 6) == LatencyCourse()
     assert latency_course(planned()[0], None, 1000) == LatencyCourse()
     assert course_of_ports({2: [1000] * 6}) == LatencyCourse(), "no frame came before the first reading"

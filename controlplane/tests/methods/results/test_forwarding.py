@@ -108,6 +108,8 @@ def test_a_bucket_hides_a_burst_of_each_sender() -> None:
     assert ROW.bucket_fps == 800
     assert replace(ROW, tx_frames=2000).bucket_fps == 0
     assert replace(ROW, tx_frames=0, ports=(port(1), port(2))).bucket_fps == 900
+    assert replace(ROW, ports=(port(1, 20_000), port(2, 1))).bucket_fps == 800
+    assert replace(ROW, tx_frames=1, offered_fps=0.5, ports=(port(1, 1),)).bucket_fps == 400
 
 
 @pytest.mark.parametrize(("excess_ppm", "error_ppm"), [(None, 250_000.0), (150_000.0, 100_000.0)])
@@ -137,6 +139,8 @@ def test_a_loss_lies_between_what_surely_misses_and_all_that_may() -> None:
     assert unsure.interval == interval_cells(38, 20_000, 4 + 7 + 6, senders=2)
     assert replace(unsure, duplicate_frames=30).interval == interval_cells(38, 20_000, 4 + 20 + 6, senders=2)
     assert lossy.interval == interval_cells(35, 20_000, 0, senders=2)
+    of_one = replace(lossy, ports=(port(1, 1), port(2)))
+    assert of_one.interval == interval_cells(35, 20_000, 0, senders=1)
     below, above = 100 * loss_interval(21, 20_000)[0], 100 * loss_interval(38, 20_000)[1]
     assert 0.19 - below > above - 0.19 and unsure.loss_error == {"loss_error_pct": pytest.approx(0.19 - below)}
     above = 100 * loss_interval(35, 20_000)[1]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv6Network
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,11 +46,15 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
     RAW,
+    CalibrationCells,
     Circumstances,
     Jitter,
     LatencyCells,
     _without_ns,
+    calibration_cells,
+    definition_cells,
     latency_cells,
+    us,
     variation_cells,
 )
 from p4mesh.methods.results.latency_tables import (
@@ -206,6 +211,8 @@ def test_the_error_of_a_percentile_is_unknown_while_a_queue_fills_and_reaches_th
 
     assert errors_ns(Circumstances()) == (8, None), "too few frames for 99.9 %"
     assert errors_ns(Circumstances(average_error_ns=20.0)) == (20, None), "frames depend on each other"
+    exact = replace(summary, percentile_errors_ns={50.0: Fraction(1, 4)})
+    assert Circumstances().percentile_error_ns(exact, 50.0) == Fraction(1, 4)
     assert errors_ns(Circumstances(filling=True)) == (None, None)
     assert errors_ns(Circumstances(overflowed=True)) == (4000, None)
 
@@ -371,6 +378,28 @@ def test_frames_of_other_rates_that_were_not_met_are_in_the_errors_of_averages_a
 
 
 FILLS = QueueTrend(Trend.FILLING)
+
+
+def test_averages_in_all_definitions_share_the_error_of_first_bits() -> None:
+    """Of 9,000 latencies between 1 and 5 us the error of the average is that of stamps and of the largest variance."""
+    found = dict.fromkeys(Definition, summarise(VARIED))
+    circumstances = Circumstances(average_error_ns=20.0)
+    cells = definition_cells(found, circumstances)
+    first = found[Definition.FIFO]
+    assert first is not None
+    assert (cells.fifo_us, cells.filo_us, cells.avg_error_us) == (2, 2, us(circumstances.error_ns(first)))
+    assert cells.avg_error_us == pytest.approx(OF_MEAN_NS / 1000)
+    none = definition_cells(found | {Definition.FIFO: None}, circumstances)
+    assert (none.fifo_us, none.lilo_us, none.avg_error_us) == (None, 2, None)
+
+
+def test_a_wire_stands_beside_the_latency_that_has_it() -> None:
+    """1.5 +-0.25 us of 4 us: 2.5 us are left."""
+    wires = {(1, 2, 64): SimpleNamespace(median_ns=1500.0, median_error_ns=250.0)}
+    bed: Any = SimpleNamespace(calibration=SimpleNamespace(wire=lambda *place: wires[place]))
+    assert calibration_cells(bed, 64, 1, 2, 4.0) == CalibrationCells(
+        tx_port=1, rx_port=2, wire_us=1.5, wire_error_us=0.25, latency_raw_us=4.0, latency_calibrated_us=2.5
+    )
 
 
 def test_circumstances_are_the_worst_of_their_trials() -> None:

@@ -33,6 +33,7 @@ from p4mesh.methods.results.metrics import (
     loss_pct,
     missed_error_pct,
     missed_frames,
+    part_alone,
     rate_metrics,
     search_verdict,
     steady_share,
@@ -511,3 +512,12 @@ def test_growing_latency_and_chance_of_a_port_by_hand() -> None:
     assert float(chance_of_port(lossy, lossy.ports[1])) == pytest.approx(21.47, abs=0.01)
     early = replace(lossy, transient=Transient(0, over=True, frames=1))
     assert [chance_of_port(one, one.ports[1]) for one in (base, full, early)] == [0, 0, 0]
+    none = replace(lossy, lost_frames=lossy.expected_rx_frames)
+    assert chance_of_port(none, replace(lossy.ports[1], rx_frames=0)) == 0, "nothing came"
+
+
+@pytest.mark.parametrize(("sent", "expected", "part"), [(300, 100, 1), (50, 100, 0.5), (1, 1, 1), (0, 0, 0)])
+def test_frames_are_alone_that_are_no_copies_of_others(sent: int, expected: int, part: float) -> None:
+    """Also where a device is to drop some of those sent."""
+    _, base = trial(10_000, 0, 0, max_rate_fps(64, GIGABIT), 10**7)
+    assert part_alone(replace(base, tx_frames=sent, expected_rx_frames=expected)) == part
