@@ -327,7 +327,12 @@ class Clock:
     def call_later(self, after_s: float, call: Callable[[], None]) -> Any:
         due = (self.now_s + after_s, call)
         self.due.append(due)
-        return SimpleNamespace(cancel=lambda: due in self.due and self.due.remove(due))
+
+        def cancel() -> None:
+            if due in self.due:
+                self.due.remove(due)
+
+        return SimpleNamespace(cancel=cancel)
 
     def create_task(self, work: Any, **_: Any) -> Any:
         work.close()
