@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import accumulate
 from math import exp, log, sqrt
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from support.networks import parsed, switch
@@ -313,10 +315,10 @@ def test_two_times_that_are_as_frequent_have_a_deviation_without_an_error_of_sam
 
 
 def test_bins_are_shared_by_the_times_of_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(interarrival, "most_bins", lambda histograms: asked.append(histograms) or 100)
+    asked = Mock(return_value=100)
+    monkeypatch.setattr(interarrival, "most_bins", asked)
     assert by_hand(EVENLY, EVENLY) is not None
-    assert asked == [2]
+    asked.assert_called_once_with(2)
 
 
 def test_two_frames_have_one_time_and_one_frame_has_none() -> None:
