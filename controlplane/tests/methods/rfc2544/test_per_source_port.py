@@ -17,7 +17,7 @@ from p4mesh.methods.base import TrialNote
 from p4mesh.methods.results.loss_interval import BUCKET_FRAMES
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.searched import AT_LEAST
-from p4mesh.methods.rfc2544.per_source_port import PortThroughputs
+from p4mesh.methods.rfc2544.per_source_port import PortThroughputs, _counted
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.search.bisection import bisect, bisect_each
 from p4mesh.methods.search.goal import SearchGoal
@@ -86,6 +86,7 @@ def test_a_port_that_carries_only_the_minimum_passes_there() -> None:
     result, _ = run(limited({1: "0.15", 2: "100", 3: "30", 4: "100"}))
     assert (result.ports[0].throughput_pct, result.ports[0].state) == (pytest.approx(0.1), Verdict.MEASURED)
     assert result.ports[0].upper_pct == pytest.approx(0.19756, abs=1e-4)
+    assert {_counted(row).corrupted_frames for row in result.rows} == {0}
 
 
 def test_every_port_finds_its_own_limit_in_common_trials() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from support.beds import GIGABIT, make_bed
@@ -23,12 +25,13 @@ from p4mesh.methods.rfc2544.system_recovery import (
     REDUCED,
     Recovery,
     SystemRecovery,
+    _lost_by_chance,
     recovery_ns,
     recovery_spec,
 )
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
-from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.patterns import Pairs, Rotate
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.results import trial_result
@@ -227,6 +230,18 @@ def test_a_last_gap_that_may_be_of_chance_is_a_bound(lost: int, last: int, at_mo
     interval_us = 1e6 / result.reduced_fps
     assert result.resolution_us == pytest.approx(result.recovery_us_max if at_most else interval_us)
     assert any("recovery takes no longer" in text for text in outcome.findings) is at_most
+
+
+@pytest.mark.parametrize(
+    ("gap_us", "lost", "by_chance"), [(125, 1, False), (126, 1, True), (500, 250, False), (500, 249, True)]
+)
+def test_a_gap_in_an_eighth_of_the_time_or_behind_which_half_was_lost_is_not_of_chance(
+    gap_us: int, lost: int, by_chance: bool
+) -> None:
+    """A frame each microsecond for 1 ms, from 7 us on."""
+    reduced = Stream(REDUCED, 64, Fraction(10**6), 1000, Pairs(), (1,), (2,))
+    flow = FlowCounts(REDUCED, 1, 2, 1000, 1000 - lost, first_tx_ns=7000, last_gap_tx_ns=7000 + 1000 * gap_us)
+    assert _lost_by_chance(cast("TrialResult", SimpleNamespace(flows=(flow,))), reduced) is by_chance
 
 
 @pytest.mark.parametrize(("threshold_pct", "state"), [(80, Verdict.PASS), (95, Verdict.FAIL)])
