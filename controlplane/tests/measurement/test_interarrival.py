@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from math import exp, log, sqrt
-
 from unittest.mock import Mock
 
 import numpy as np
