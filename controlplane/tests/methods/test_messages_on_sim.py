@@ -227,6 +227,8 @@ def test_the_losses_of_positions_bound_the_damaged_messages() -> None:
     assert damaged(alone, 3, 10) == (5, 4, 5)
     joined = [flow("1", 1.0), flow("2..4", 1.0, sent=30, received=16)]
     assert damaged(joined, 4, 10) == (14, 5, 10)
+    # An aborted trial ends within a message.
+    assert damaged(joined, 4, 3) == (14, 3, 3)
 
 
 def test_fairness_is_1_for_equal_losses_and_1_over_n_for_one_loser() -> None:

@@ -240,7 +240,7 @@ def _early_frames(result: TrialResult, measured: Measured) -> int | None:
 def damaged(
     flows: Sequence[FlowCounts], frames: int, sent: int, counted: MessageCounts | None = None
 ) -> tuple[int, int, int]:
-    """The lost frames, and the least and the largest number of messages that they can belong to.
+    """The lost frames, and the least and the largest number of the messages ``sent`` that they can belong to.
 
     Both are the number of damaged messages where the data plane has ``counted`` them. Otherwise, least: the losses of
     the position that lost most, or as many messages as the lost frames fill; largest: each lost frame belongs to
@@ -251,7 +251,8 @@ def damaged(
         return sum(lost), counted.damaged, counted.damaged
     widths = [width_of(flow.part) for flow in flows]
     fewest = max((-(-count // width) for count, width in zip(lost, widths, strict=True)), default=0)
-    return sum(lost), max(fewest, -(-sum(lost) // frames)), min(sum(lost), sent)
+    least = min(max(fewest, -(-sum(lost) // frames)), sent)
+    return sum(lost), least, min(sum(lost), sent)
 
 
 def width_of(part: str) -> int:

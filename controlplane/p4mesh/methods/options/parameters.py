@@ -14,7 +14,7 @@ from p4mesh.quantities import typed_text
 Value = bool | int | str | Fraction
 
 _LONGEST_SHOWN = 60
-_HIGHEST_PORT = 8_191
+HIGHEST_PORT = 8_191
 
 
 class Kind(str, Enum):
@@ -223,7 +223,7 @@ def integer(name: str, default: int, unit: str, section: str, summary: str, boun
 
 def port_number(name: str, role: int, section: str, summary: str) -> Parameter:
     """Declare the port with a role: by default the one at place ``role`` of those that take part, from 1."""
-    return replace(integer(name, role, "port number", section, summary, (1, _HIGHEST_PORT)), role=role)
+    return replace(integer(name, role, "port number", section, summary, (1, HIGHEST_PORT)), role=role)
 
 
 def boolean(name: str, default: bool, section: str, summary: str) -> Parameter:

@@ -12,6 +12,7 @@ from p4mesh.layers import UDP_OVER_IPV4, UDP_OVER_IPV6, Frame
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import (
+    HIGHEST_PORT,
     Parameter,
     ParameterSet,
     boolean,
@@ -57,7 +58,14 @@ def setup_parameters(clause: str, groups: int = 10) -> tuple[Parameter, ...]:
         text("only_sender", hosts, "IP address of the one sender that hosts ask for; empty = any"),
         integer("joins_per_s", 1000, "joins/s", hosts, "pace of joins and leaves of all ports", (1, 1_000_000)),
         integer("robustness", 2, "reports", hosts, "how often each join and leave is reported", (1, 7)),
-        integer("querier_port", 0, "port number", hosts, "port on which the tester is the querier; 0 = none", (0, 512)),
+        integer(
+            "querier_port",
+            0,
+            "port number",
+            hosts,
+            "port on which the tester is the querier; 0 = none",
+            (0, HIGHEST_PORT),
+        ),
         integer("query_interval_s", 125, "s", hosts, "distance of the querier's general queries", (1, 31_744)),
         decimal("join_wait_ms", "2000", "ms", hosts, "silence between joins and traffic", ("0", "600000")),
         decimal("leave_wait_ms", "2000", "ms", hosts, "silence after the leaves", ("0", "600000")),

@@ -739,7 +739,7 @@ def test_parameters_of_groups_hosts_and_burden() -> None:
         "only_sender": ("", None, None),
         "joins_per_s": (1000, 1, 1_000_000),
         "robustness": (2, 1, 7),
-        "querier_port": (0, 0, 512),
+        "querier_port": (0, 0, 8191),
         "query_interval_s": (125, 1, 31_744),
         "join_wait_ms": (2000, 0, 600_000),
         "leave_wait_ms": (2000, 0, 600_000),
