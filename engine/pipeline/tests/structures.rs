@@ -50,6 +50,20 @@ fn unions_hold_one_header() {
     assert_eq!(sent(&[3, 0, 0x01, 0x11, 0x22]).1, [3, 0, 0xfe, 0xee, 0x22]);
 }
 
+/// A program numbers its errors itself: "no error" need not be 0, as it is in the program's comparison.
+#[test]
+fn a_frame_starts_with_the_number_of_no_error() {
+    let text = program_text("structures").replace("[\"NoError\", 0]", "[\"NoError\", 1]");
+    for execution in [Execution::Native, Execution::Interpreted] {
+        let mut target = load_text(&text, SwitchConfig::default());
+        target.switch.set_execution(execution);
+        for frame in [&[0, 0][..], &[1, 0, 2, 4, 7, 9], &[2, 0, 1, 9], &[3, 0, 0, 9], &[4, 1, 9], &[0x77, 0]]
+        {
+            assert_eq!(target.send_one(0, frame).0, 2, "{frame:?}, {execution:?}");
+        }
+    }
+}
+
 #[test]
 fn advance_skips_bytes_for_good() {
     assert_eq!(sent(&[4, 3, 1, 2, 3, 0xaa, 0xbb, 0xcc]).1, [4, 3, 0xaa, 0xbb, 0xcc]);

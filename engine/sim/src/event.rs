@@ -40,7 +40,10 @@ pub enum Source {
 
 const INDEX_BITS: u32 = 18;
 const SOURCE_BITS: u32 = INDEX_BITS + 2;
-const TICKET_BITS: u32 = 63 - SOURCE_BITS;
+/// The bit of a key, among the lower 64, that is 0 for the loop.
+const RANK: u64 = 1 << 63;
+/// Between two tickets, which are numbers in the bits of a key above its source.
+const NEXT_TICKET: u64 = 1 << SOURCE_BITS;
 /// Greatest number of ports of a network.
 pub const MAX_PORTS: usize = 1 << INDEX_BITS;
 
@@ -48,7 +51,7 @@ impl Source {
     /// A link or a device changes its state. No port has this number: there are fewer.
     pub const UPSET: Source = Source::Timer(MAX_PORTS as u32 - 1);
 
-    fn encode(self) -> u128 {
+    fn encode(self) -> u64 {
         let (kind, index) = match self {
             Source::Flight(port) | Source::Landed(port) => (0, port),
             Source::PortFree(port) => (1, port),
@@ -57,7 +60,7 @@ impl Source {
             Source::Timer(port) => (3, port),
         };
         debug_assert!((index as usize) < MAX_PORTS);
-        u128::from(kind << INDEX_BITS | index)
+        u64::from(kind << INDEX_BITS | index)
     }
 
     /// Whether it comes before all others at its time.
@@ -88,6 +91,8 @@ const FLIGHT_LANES: usize = 2;
 const OTHER_LANES: usize = 2;
 /// The number of the heap, which follows those of the lanes.
 const HEAP: usize = FLIGHT_LANES + OTHER_LANES;
+/// A power of two: the number of a lane is always below it.
+const NUMBERS: usize = 8;
 
 /// A frame on its way: a line of the cache.
 #[derive(Default)]
@@ -115,13 +120,14 @@ pub struct EventQueue {
     others: [Lane<u128>; OTHER_LANES],
     heap: BinaryHeap<Reverse<u128>>,
     /// The first key of each lane, those of frames first, and that of the heap; [`NONE`] where there is none.
-    firsts: [u128; HEAP + 1],
-    /// The lane that the last event came from, or [`HEAP`].
+    firsts: [u128; NUMBERS],
+    /// The lane that the last event came from, or [`HEAP`]. Ports of one rate do the same at the same time, so most events
+    /// come from the lane of the one before, and frames that a device forwards from two lanes in turn.
     lane: usize,
     /// Another one that is likely to have the next event.
     second: usize,
-    /// No first key of the others is less. Ports of one rate do the same at the same time, so most events come from the lane
-    /// of the one before, and frames that a device forwards from two lanes in turn.
+    /// The least first key of all but `lane`, and of all but both.
+    other: u128,
     others_from: u128,
     next_ticket: u64,
 }
@@ -132,9 +138,10 @@ impl Default for EventQueue {
             flights: Default::default(),
             others: Default::default(),
             heap: BinaryHeap::new(),
-            firsts: [NONE; HEAP + 1],
+            firsts: [NONE; NUMBERS],
             lane: HEAP,
             second: 0,
+            other: NONE,
             others_from: NONE,
             next_ticket: 0,
         }
@@ -146,8 +153,8 @@ impl EventQueue {
     #[inline]
     pub fn ticket(&mut self) -> Ticket {
         let ticket = self.next_ticket;
-        self.next_ticket += 1;
-        assert!(ticket < 1 << TICKET_BITS, "more events than one network can order");
+        assert!(ticket & RANK == 0, "more events than one network can order");
+        self.next_ticket = ticket + NEXT_TICKET;
         Ticket(ticket)
     }
 
@@ -191,12 +198,15 @@ impl EventQueue {
     }
 
     /// Keeps the first keys right for a key that has come to a lane.
-    #[inline]
+    #[inline(always)]
     fn comes(&mut self, key: u128, lane: usize) {
         if key < self.firsts[lane] {
             self.firsts[lane] = key;
-            if lane != self.lane && lane != self.second {
-                self.others_from = self.others_from.min(key);
+            if lane != self.lane {
+                self.other = self.other.min(key);
+                if lane != self.second {
+                    self.others_from = self.others_from.min(key);
+                }
             }
         }
     }
@@ -242,20 +252,21 @@ impl EventQueue {
             return None;
         }
         let (ticket, index) = (ticket_of(key), index_of(key));
+        let first = &mut self.firsts[self.lane % NUMBERS];
         if let Some(lane) = self.flights.get_mut(self.lane) {
             // It is copied as a whole: the processor waits for what was just written in other pieces than it is read.
             let next = lane.take_first(|first| std::mem::swap(landed, &mut first.arrival));
-            self.firsts[self.lane] = next.map_or(NONE, |next| {
+            *first = next.map_or(NONE, |next| {
                 prefetch(next.arrival.frame.as_ptr());
                 next.key
             });
             return Some((time_ps, ticket, Source::Landed(index)));
         }
-        self.firsts[self.lane] = match self.others.get_mut(self.lane - FLIGHT_LANES) {
+        *first = match self.others.get_mut(self.lane - FLIGHT_LANES) {
             Some(lane) => lane.take_first(|_| ()).copied().unwrap_or(NONE),
             None => {
                 self.heap.pop();
-                self.first_of_heap()
+                self.heap.peek().map_or(NONE, |key| key.0)
             }
         };
         Some((time_ps, ticket, Source::decode(key)))
@@ -282,7 +293,7 @@ impl EventQueue {
 
     /// Takes the event of a source out, wherever it is, but no frame; looks at all pending events.
     pub(crate) fn take(&mut self, source: Source) -> Option<(u64, Ticket)> {
-        let code = source.encode();
+        let code = u128::from(source.encode());
         let is_wanted = |key| key & ((1 << SOURCE_BITS) - 1) == code;
         let of_lanes = self.others.iter_mut().find_map(|lane| lane.take(is_wanted));
         let key = of_lanes.or_else(|| {
@@ -293,7 +304,8 @@ impl EventQueue {
         for (first, lane) in self.firsts[FLIGHT_LANES..].iter_mut().zip(&self.others) {
             *first = lane.get(0).copied().unwrap_or(NONE);
         }
-        self.firsts[HEAP] = self.first_of_heap();
+        self.firsts[HEAP] = self.heap.peek().map_or(NONE, |key| key.0);
+        self.change_lanes();
         Some((time_of(key), ticket_of(key)))
     }
 
@@ -307,20 +319,18 @@ impl EventQueue {
         self.len() == 0
     }
 
-    fn first_of_heap(&self) -> u128 {
-        self.heap.peek().map_or(NONE, |key| key.0)
-    }
-
     /// The first key, which is that of `lane` afterwards; [`NONE`] where there is no event.
     #[inline]
     fn first(&mut self) -> u128 {
-        let (here, there) = (self.firsts[self.lane], self.firsts[self.second]);
-        if here < there && here < self.others_from {
-            return here;
+        let first = self.firsts[self.lane % NUMBERS];
+        if first < self.other {
+            return first;
         }
-        if there < self.others_from {
+        let second = self.firsts[self.second % NUMBERS];
+        if second < self.others_from {
             std::mem::swap(&mut self.lane, &mut self.second);
-            return there;
+            self.other = first.min(self.others_from);
+            return second;
         }
         self.change_lanes();
         self.firsts[self.lane]
@@ -341,14 +351,14 @@ impl EventQueue {
                 third = third.min(key);
             }
         }
-        self.others_from = third;
+        (self.other, self.others_from) = (second, third);
     }
 }
 
 #[inline]
 fn key_of(time_ps: u64, ticket: Ticket, source: Source) -> u128 {
-    let rank = u128::from(!source.is_of_loop()) << TICKET_BITS | u128::from(ticket.0);
-    u128::from(time_ps) << 64 | rank << SOURCE_BITS | source.encode()
+    let rank = if source.is_of_loop() { 0 } else { RANK };
+    u128::from(time_ps) << 64 | u128::from(rank | ticket.0 | source.encode())
 }
 
 #[inline]
@@ -363,7 +373,7 @@ fn time_of(key: u128) -> u64 {
 
 #[inline]
 fn ticket_of(key: u128) -> Ticket {
-    Ticket(key as u64 >> SOURCE_BITS & ((1 << TICKET_BITS) - 1))
+    Ticket(key as u64 & !RANK & !(NEXT_TICKET - 1))
 }
 
 #[cfg(test)]
@@ -443,8 +453,8 @@ mod tests {
             if rng.below(1_000) == 0 {
                 let (at_ps, ticket, index) = *expected.iter().nth(30).unwrap();
                 expected.remove(&(at_ps, ticket, index));
-                assert_eq!(queue.take(Source::PortFree(index)), Some((at_ps, Ticket(ticket))));
-                queue.push(at_ps + 1, Ticket(ticket), Source::PortFree(index));
+                assert_eq!(queue.take(Source::PortFree(index)), Some((at_ps, Ticket(NEXT_TICKET * ticket))));
+                queue.push(at_ps + 1, Ticket(NEXT_TICKET * ticket), Source::PortFree(index));
                 expected.insert((at_ps + 1, ticket, index));
             }
             queue.schedule(time_ps + distance_ps, Source::PortFree(index));

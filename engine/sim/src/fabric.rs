@@ -74,13 +74,10 @@ pub struct Port {
     delay_ps: u64,
     /// Latency of the receiver at the other end.
     peer_latency_ps: u64,
-    /// Frames that leave with an FCS that does not fit.
-    bad_fcs_rules: Vec<BadFcsRule>,
-    /// Bit errors of the cable in the direction in which the port sends.
-    bit_errors: Option<Box<BitErrors>>,
-    /// Payload of marked frames that come to the port; ports have one in common.
-    payload: Option<Arc<CountedPayload>>,
     link_up: bool,
+    /// Frames that leave need no closer look, and those that come do.
+    sends_all: bool,
+    looks_at_frames: bool,
     /// PAUSE frames that arrive stop the port from sending (IEEE 802.3 annex 31B).
     honours_pause: bool,
     /// The number that the user gave it.
@@ -93,6 +90,12 @@ pub struct Port {
     /// Start times of frames that wait, for ports without scheduling.
     waiting: VecDeque<u64>,
     flights: Flights,
+    /// Frames that leave with an FCS that does not fit.
+    bad_fcs_rules: Vec<BadFcsRule>,
+    /// Bit errors of the cable in the direction in which the port sends.
+    bit_errors: Option<Box<BitErrors>>,
+    /// Payload of marked frames that come to the port; ports have one in common.
+    payload: Option<Arc<CountedPayload>>,
     link_losses: u64,
 }
 
@@ -113,7 +116,38 @@ impl Port {
     fn set_link(&mut self, up: bool) {
         self.link_losses += u64::from(self.link_up && !up);
         self.link_up = up;
+        self.decide_on_looks();
     }
+
+    /// Takes note whether any frame that leaves or comes needs a closer look.
+    fn decide_on_looks(&mut self) {
+        self.sends_all = self.link_up() && self.bad_fcs_rules.is_empty() && self.bit_errors.is_none();
+        self.looks_at_frames = self.honours_pause || self.payload.is_some();
+    }
+
+    /// Whether a frame that leaves has a bad FCS at the other end, after bit errors of the cable; `None` where there is no
+    /// other end.
+    #[inline(never)]
+    fn look_at(&mut self, frame: &mut Frame, mut bad_fcs: bool) -> Option<bool> {
+        if !self.link_up() {
+            let cause = if self.peer.is_none() { DropCause::Unconnected } else { DropCause::LinkDown };
+            self.counters.drops.count(cause);
+            return None;
+        }
+        bad_fcs |= self.bad_fcs_rules.iter().any(|rule| rule.matches(frame));
+        self.counters.tx_bad_fcs_frames += u64::from(bad_fcs);
+        if let Some(errors) = &mut self.bit_errors {
+            bad_fcs |= errors.damage(frame);
+        }
+        Some(bad_fcs)
+    }
+}
+
+/// The port that receives a frame, its node and its number there.
+pub(crate) struct Receiver {
+    pub port: usize,
+    pub node: usize,
+    pub local: usize,
 }
 
 /// Frames in flight that do not fit into the cache nearest to a core.
@@ -167,6 +201,8 @@ impl Fabric {
             peer: None,
             delay_ps: 0,
             link_up: true,
+            sends_all: false,
+            looks_at_frames: false,
             link_losses: 0,
             peer_latency_ps: 0,
             flights: Flights::default(),
@@ -190,11 +226,13 @@ impl Fabric {
     /// Sets the bit errors of a cable in one direction.
     pub(crate) fn set_bit_errors(&mut self, port: usize, bit_errors: Option<BitErrors>) {
         self.ports[port].bit_errors = bit_errors.map(Box::new);
+        self.ports[port].decide_on_looks();
     }
 
     /// Chooses the frames that leave a port with an FCS that does not fit, from now on.
     pub(crate) fn set_bad_fcs_rules(&mut self, port: usize, rules: Vec<BadFcsRule>) {
         self.ports[port].bad_fcs_rules = rules;
+        self.ports[port].decide_on_looks();
     }
 
     /// Chooses the payload that marked frames must have which come to a port, from now on.
@@ -202,17 +240,13 @@ impl Fabric {
         let same = |other: &Port| other.payload.clone().filter(|it| payload.as_ref() == Some(it));
         let known = self.ports.iter().find_map(same);
         self.ports[port].payload = known.or(payload.map(Arc::new));
-    }
-
-    /// Whether a frame that came to a port has another payload than it must have.
-    #[inline]
-    pub(crate) fn has_damaged_payload(&self, port: usize, frame: &[u8]) -> bool {
-        self.ports[port].payload.as_ref().is_some_and(|payload| payload.is_damaged(frame))
+        self.ports[port].decide_on_looks();
     }
 
     /// Makes a port obey PAUSE frames, or not.
     pub(crate) fn set_honours_pause(&mut self, port: usize, honours: bool) {
         self.ports[port].honours_pause = honours;
+        self.ports[port].decide_on_looks();
     }
 
     /// Connects two ports; `rules` are those of the nodes at `a` and at `b`.
@@ -223,6 +257,7 @@ impl Fabric {
             port.delay_ps = delay_ps;
             port.peer_latency_ps = rule.latency_ps;
             port.line.set_lookahead(rule.lookahead_bytes);
+            port.decide_on_looks();
         }
     }
 
@@ -292,15 +327,11 @@ impl Fabric {
         let port = &mut ports[port];
         port.counters.tx_frames += 1;
         port.counters.tx_bytes += u64::from(wire_bytes(&frame));
-        if port.peer.is_none() || !port.link_up {
-            let cause = if port.peer.is_none() { DropCause::Unconnected } else { DropCause::LinkDown };
-            port.counters.drops.count(cause);
-            return out.pool.give(frame);
-        }
-        bad_fcs |= port.bad_fcs_rules.iter().any(|rule| rule.matches(&frame));
-        port.counters.tx_bad_fcs_frames += u64::from(bad_fcs);
-        if let Some(errors) = &mut port.bit_errors {
-            bad_fcs |= errors.damage(&mut frame);
+        if !port.sends_all || bad_fcs {
+            match port.look_at(&mut frame, bad_fcs) {
+                Some(is_bad) => bad_fcs = is_bad,
+                None => return out.pool.give(frame),
+            }
         }
         let act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
         let ticket = events.ticket();
@@ -505,31 +536,54 @@ impl Fabric {
         true
     }
 
-    /// Gives the port that receives a frame which has landed; `None` when its link is down.
-    #[inline]
-    pub(crate) fn arrive(&mut self, sender: usize, landed: &mut Arrival) -> Option<usize> {
+    /// The receiver of a frame that has landed; `None` where the frame ends: its link is down, or a switch of the tester does
+    /// not take it.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, sender: usize, landed: &mut Arrival) -> Option<Receiver> {
         let Fabric { ports, in_flight, out, .. } = self;
-        let port = &mut ports[sender];
         *in_flight -= 1;
+        let port = &mut ports[sender];
         let receiver = port.peer()?;
         if !port.link_up {
             port.counters.drops.count(DropCause::LinkDown);
             out.pool.give(landed.take_frame());
             return None;
         }
-        let counters = &mut ports[receiver].counters;
-        counters.rx_frames += 1;
-        counters.rx_bytes += u64::from(wire_bytes(&landed.frame));
-        counters.rx_bad_fcs_frames += u64::from(landed.fcs.is_bad());
-        if ports[receiver].honours_pause && !landed.fcs.is_bad() {
+        let port = &mut ports[receiver];
+        port.counters.rx_frames += 1;
+        port.counters.rx_bytes += u64::from(wire_bytes(&landed.frame));
+        let found = Receiver { port: receiver, node: port.node as usize, local: port.local as usize };
+        if (port.looks_at_frames || landed.fcs.is_bad()) && !self.look_at(&found, landed) {
+            return None;
+        }
+        Some(found)
+    }
+
+    /// Looks at a frame that has landed: false where it ends here.
+    #[inline(never)]
+    fn look_at(&mut self, receiver: &Receiver, landed: &mut Arrival) -> bool {
+        let port = &mut self.ports[receiver.port];
+        let is_bad = landed.fcs.is_bad();
+        port.counters.rx_bad_fcs_frames += u64::from(is_bad);
+        if port.honours_pause && !is_bad {
             if let Some(Pause { quanta }) = mac_control::parse(&landed.frame) {
                 // Up to 65,535 quanta: more than 64 bits before the division.
                 let bit_ps = 1_000_000_000_000 * u128::from(quanta) * u128::from(QUANTUM_BITS);
-                let hold_ps = bit_ps / u128::from(self.ports[receiver].line.rate_bps());
+                let hold_ps = bit_ps / u128::from(port.line.rate_bps());
                 let until_ps = self.now_ps + hold_ps as u64;
-                self.hold(receiver, until_ps);
+                self.hold(receiver.port, until_ps);
             }
         }
-        Some(receiver)
+        if receiver.node >= self.switches as usize {
+            return true;
+        }
+        let payload = &self.ports[receiver.port].payload;
+        let cause = match payload {
+            _ if is_bad => DropCause::BadFcs,
+            Some(payload) if payload.is_damaged(&landed.frame) => DropCause::DamagedPayload,
+            _ => return true,
+        };
+        self.drop_frame(receiver.port, cause, landed.take_frame());
+        false
     }
 }

@@ -7,7 +7,7 @@ use crate::arrival::Arrival;
 use crate::device::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
-use crate::fabric::{ArrivalRule, Fabric};
+use crate::fabric::{ArrivalRule, Fabric, Receiver};
 use crate::idle::Patience;
 use crate::tester::Tester;
 use crate::upsets::{Restart, Upsets};
@@ -273,7 +273,7 @@ impl Network {
         loop {
             let is_reached = match goal {
                 Goal::Time => false,
-                Goal::Quiet => self.in_flight() == 0,
+                Goal::Quiet => self.fabric.in_flight == 0 && self.in_flight() == 0,
                 Goal::PacketIn { after } => self.packet_ins_total() != after,
             };
             if is_reached {
@@ -335,30 +335,21 @@ impl Network {
         match source {
             Source::Flight(sender) | Source::Landed(sender) => {
                 self.patience.stir();
+                let Network { fabric, testers, devices, landed, .. } = self;
                 let sender = sender as usize;
-                if matches!(source, Source::Flight(_)) && !self.fabric.land(sender, ticket, &mut self.landed)
-                {
+                if matches!(source, Source::Flight(_)) && !fabric.land(sender, ticket, landed) {
                     return;
                 }
-                let Some(receiver) = self.fabric.arrive(sender, &mut self.landed) else {
+                let Some(receiver) = fabric.arrive(sender, landed) else {
                     return;
                 };
-                let Network { fabric, testers, devices, landed, .. } = self;
-                let entry = &fabric.ports[receiver];
-                let local = entry.local as usize;
-                let node = entry.node as usize;
+                let Receiver { port, node, local } = receiver;
                 match testers.get_mut(node) {
-                    Some(_) if landed.fcs.is_bad() => {
-                        fabric.drop_frame(receiver, DropCause::BadFcs, landed.take_frame());
-                    }
-                    Some(_) if fabric.has_damaged_payload(receiver, &landed.frame) => {
-                        fabric.drop_frame(receiver, DropCause::DamagedPayload, landed.take_frame());
-                    }
                     Some(tester) => tester.receive(local, landed, fabric),
                     None => {
                         let node = &mut devices[node - testers.len().max(1)];
                         if node.restart.is_off() {
-                            fabric.drop_frame(receiver, DropCause::Reset, landed.take_frame());
+                            fabric.drop_frame(port, DropCause::Reset, landed.take_frame());
                         } else {
                             node.call(fabric, |device, ports| device.receive(local, landed, ports));
                         }

@@ -62,34 +62,28 @@ pub trait Dispatch {
             return None;
         }
         *left -= 1;
-        match switch.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
-            Ingressed::Held(held) if out.items.is_empty() => match self.begin_egress(held.port) {
-                Some(times) => egress_of_held(self, held, &mut packet.frame, &times),
-                None => {
-                    let packet = self.passes()?.switch.keep(held, packet.frame);
-                    self.enqueue(packet);
-                }
-            },
-            Ingressed::Held(held) => {
-                let packet = switch.keep(held, packet.frame);
-                hand_out_others(self, Self::enqueue);
-                self.enqueue(packet);
-            }
-            Ingressed::Dropped(reason) => {
-                hand_out_others(self, Self::enqueue);
-                self.drop(reason);
-            }
-            Ingressed::Replicated(copies) => {
-                hand_out_others(self, Self::enqueue);
-                hand_out_copies(self, copies);
-            }
-            Ingressed::Ended => hand_out_others(self, Self::enqueue),
-            Ingressed::Resubmitted(packet) => {
-                hand_out_others(self, Self::enqueue);
-                return Some(packet);
-            }
+        let ended = switch.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out);
+        hand_out_of_ingress(self, ended, &mut packet.frame)
+    }
+
+    /// As [`Dispatch::ingress`], of a frame from a port, which it takes.
+    #[inline(always)]
+    fn ingress_of_frame(
+        &mut self,
+        port: u16,
+        frame: &mut Frame,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+    ) -> Option<IngressPacket> {
+        let Passes { switch, out, left } = self.passes()?;
+        if *left == 0 {
+            out.pool.give(std::mem::take(frame));
+            self.exhausted();
+            return None;
         }
-        None
+        *left -= 1;
+        let ended = switch.ingress_of_frame(port, frame, ingress_timestamp_ps, now_ps, out);
+        hand_out_of_ingress(self, ended, frame)
     }
 
     /// An egress pass and its consequences.
@@ -111,6 +105,47 @@ pub trait Dispatch {
             switch.discard(packet, out);
         }
     }
+}
+
+/// Hands the outputs of an ingress pass to the target, or goes on with the egress of the packet; gives back one that is
+/// resubmitted.
+// Compiled into the ingress, as what follows depends on what it decides last.
+#[inline(always)]
+fn hand_out_of_ingress<T: Dispatch + ?Sized>(
+    target: &mut T,
+    ended: Ingressed,
+    frame: &mut Frame,
+) -> Option<IngressPacket> {
+    match ended {
+        Ingressed::Held(held) if target.passes()?.out.items.is_empty() => {
+            match target.begin_egress(held.port) {
+                Some(times) => egress_of_held(target, held, frame, &times),
+                None => {
+                    let packet = target.passes()?.switch.keep(held, std::mem::take(frame));
+                    target.enqueue(packet);
+                }
+            }
+        }
+        Ingressed::Held(held) => {
+            let packet = target.passes()?.switch.keep(held, std::mem::take(frame));
+            hand_out_others(target, T::enqueue);
+            target.enqueue(packet);
+        }
+        Ingressed::Dropped(reason) => {
+            hand_out_others(target, T::enqueue);
+            target.drop(reason);
+        }
+        Ingressed::Replicated(copies) => {
+            hand_out_others(target, T::enqueue);
+            hand_out_copies(target, copies);
+        }
+        Ingressed::Ended => hand_out_others(target, T::enqueue),
+        Ingressed::Resubmitted(packet) => {
+            hand_out_others(target, T::enqueue);
+            return Some(packet);
+        }
+    }
+    None
 }
 
 /// As [`Dispatch::egress`], of the packet of the last ingress pass, whose frame it takes.

@@ -34,6 +34,7 @@ impl Switch {
         let mut regs = zeroed_regs();
         let program = &executable.program;
         let code = &program.code;
+        regs[..code.image.len()].copy_from_slice(&code.image);
         let base = code.constant_base as usize;
         regs[base..base + code.constants.len()].copy_from_slice(&code.constants);
         let mut state = State {
@@ -55,9 +56,9 @@ impl Switch {
         let mut switch = Switch {
             executable,
             engine: Engine {
+                views: Views::of(&mut state, &config),
                 config,
                 regs,
-                views: Views::of(&mut state),
                 row_prefetcher,
                 state,
                 execution,
@@ -172,7 +173,12 @@ impl Switch {
         now_ps: u64,
         out: &mut Outputs,
     ) {
-        let packet = match self.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out) {
+        let ended = if packet.is_new() {
+            self.ingress_of_frame(packet.port, &mut packet.frame, ingress_timestamp_ps, now_ps, out)
+        } else {
+            self.ingress_at_once(&mut packet, ingress_timestamp_ps, now_ps, out)
+        };
+        let packet = match ended {
             Ingressed::Replicated(copies) => {
                 out.items.extend(copies.packets().map(Output::Enqueue));
                 return self.end_copies(copies);
@@ -196,6 +202,19 @@ impl Switch {
         out: &mut Outputs,
     ) -> Ingressed {
         self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, out)
+    }
+
+    /// As [`Switch::ingress_at_once`], of a frame from a port.
+    #[inline(always)]
+    pub(crate) fn ingress_of_frame(
+        &mut self,
+        port: u16,
+        frame: &mut Frame,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) -> Ingressed {
+        self.engine.ingress_of_frame(&self.executable, port, frame, ingress_timestamp_ps, now_ps, out)
     }
 
     /// Lets the packet that the last ingress pass holds outlast the next pass.

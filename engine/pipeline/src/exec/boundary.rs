@@ -162,6 +162,25 @@ pub(crate) fn start_ingress<S: Slots>(
     charged
 }
 
+/// As [`start_ingress`], of a frame from a port.
+#[inline(always)]
+pub(crate) fn start_frame<S: Slots>(
+    slots: &mut S,
+    code: &Code,
+    config: &SwitchConfig,
+    port: u16,
+    length: u64,
+    ingress_timestamp_ps: u64,
+) {
+    let fields = &code.intrinsics;
+    start_pass(slots, config, length, length);
+    slots.put(packet_slot::PASSES, 0);
+    slots.set(fields.ingress_port, u64::from(port));
+    slots.set(fields.ingress_timestamp, config.tick.count(ingress_timestamp_ps));
+    slots.set(fields.instance_type, InstanceType::Normal as u64);
+    slots.set(fields.packet_length, length);
+}
+
 /// Slots before the parser runs.
 #[inline]
 pub(crate) fn start_parser<S: Slots>(slots: &mut S, code: &Code) {

@@ -3,6 +3,7 @@
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs};
 use crate::code::program::Program;
+use crate::exec::native::Views;
 use crate::state::cells::State;
 
 /// Repetitions of parser states and action loops that one pass may make.
@@ -11,6 +12,21 @@ pub(crate) const LOOP_LIMIT: u32 = 70_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
+    /// The loop limit was reached.
+    Runaway,
+}
+
+/// The end of ingress.
+pub(crate) enum Ended {
+    /// The requests and the fields of the packet tell what becomes of it.
+    Undecided,
+    Dropped,
+    Queued {
+        port: u16,
+        priority: u8,
+    },
+    /// To the multicast group that a field names.
+    Replicates,
     /// The loop limit was reached.
     Runaway,
 }
@@ -30,6 +46,15 @@ pub(crate) struct Wire<'f> {
     pub frame: &'f [u8],
     /// Next byte that the parser reads; afterwards the start of the payload.
     pub cursor: usize,
+}
+
+/// All that machine code works on, but for the bytes.
+pub(crate) struct Run<'r> {
+    pub program: &'r Program,
+    pub regs: &'r mut Regs,
+    pub state: &'r mut State,
+    pub views: &'r mut Views,
+    pub now_ps: u64,
 }
 
 /// Data that the code works on.

@@ -3,14 +3,15 @@
 use crate::code::ir::Pc;
 use crate::code::layout::Regs;
 use crate::code::program::{Code, Program};
-use crate::exec::context::{Context, Egressed, Outcome};
+use crate::exec::config::SwitchConfig;
+use crate::exec::context::{Egressed, Ended, Outcome, Run, Wire};
 use crate::state::cells::State;
 use crate::state::table::TableState;
 
 pub(crate) struct Views;
 
 impl Views {
-    pub fn of(_: &mut State) -> Views {
+    pub fn of(_: &mut State, _: &SwitchConfig) -> Views {
         Views
     }
 
@@ -27,6 +28,10 @@ impl NativeCode {
         None
     }
 
+    pub fn sets_slots(&self) -> bool {
+        match *self {}
+    }
+
     pub fn start(&self, _: &mut Regs) -> bool {
         match *self {}
     }
@@ -35,23 +40,19 @@ impl NativeCode {
         match *self {}
     }
 
-    pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Option<Outcome> {
+    pub fn run(&self, _: Run, _: Wire, _: Pc) -> Option<(Outcome, usize)> {
         match *self {}
     }
 
-    pub fn run_ingress(&self, _: &mut Context, _: &[u8], _: &Views) -> Outcome {
+    pub fn run_ingress(&self, _: Run, _: &[u8]) -> (Ended, usize) {
         match *self {}
     }
 
-    pub fn run_egress(
-        &self,
-        _: &mut Context,
-        _: &[u8],
-        _: usize,
-        _: &Views,
-        _: u64,
-        _: &mut Vec<u8>,
-    ) -> Option<Egressed> {
+    pub fn run_frame(&self, _: Run, _: &[u8], _: u16, _: u64) -> (Ended, usize) {
+        match *self {}
+    }
+
+    pub fn run_egress(&self, _: Run, _: &[u8], _: usize, _: &mut Vec<u8>) -> Option<Egressed> {
         match *self {}
     }
 }

@@ -9,7 +9,7 @@ use crate::code::layout::{packet_slot, Regs, Slot};
 use crate::code::program::Program;
 use crate::exec::boundary::{Fate, Slots};
 use crate::exec::config::{Execution, SwitchConfig};
-use crate::exec::context::{Context, Egressed, Outcome, Wire};
+use crate::exec::context::{Context, Egressed, Ended, Outcome, Run, Wire};
 use crate::exec::executable::Executable;
 use crate::exec::machine::interpret;
 use crate::exec::native::{NativeCode, Views};
@@ -96,21 +96,93 @@ impl Engine {
         if let Some(reason) = boundary::refused(&self.config, packet) {
             return Engine::dropped_in_ingress(&mut packet.frame, reason, out);
         }
-        let program = &executable.program;
-        let code = &program.code;
         self.start(executable);
-        let charged =
-            boundary::start_ingress(&mut *self.regs, code, &self.config, packet, ingress_timestamp_ps);
+        let (regs, code) = (&mut *self.regs, &executable.program.code);
+        let charged = boundary::start_ingress(regs, code, &self.config, packet, ingress_timestamp_ps);
         self.keep_buffer(&mut packet.preserved);
         let IngressPacket { port, ref mut frame, instance_type, .. } = *packet;
-
-        let payload = self.parse_and_control(executable, frame, now_ps);
+        let (ended, payload) = self.parse_and_control(executable, frame, now_ps);
         if instance_type == InstanceType::Normal {
             self.row_prefetcher.learn(frame, &self.regs);
         }
-        let Some(payload) = payload else {
-            return Engine::dropped_in_ingress(frame, DropReason::LoopLimit, out);
+        self.end_ingress(executable, (ended, payload), port, frame, charged, now_ps, out)
+    }
+
+    /// As [`Engine::ingress`], of a frame from a port.
+    #[inline(always)]
+    pub fn ingress_of_frame(
+        &mut self,
+        executable: &Executable,
+        port: u16,
+        frame: &mut Frame,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) -> Ingressed {
+        self.passes += 1;
+        if frame.len() > self.config.max_frame_bytes {
+            return Engine::dropped_in_ingress(frame, DropReason::Oversize, out);
+        }
+        let length = frame.len() as u64;
+        let ended = if let Some(native) = self.native(executable) {
+            let stamp = self.config.tick.count(ingress_timestamp_ps);
+            if !native.sets_slots() {
+                self.clear(executable);
+            }
+            native.run_frame(self.natively(&executable.program, now_ps), frame, port, stamp)
+        } else {
+            self.clear(executable);
+            let (regs, code) = (&mut *self.regs, &executable.program.code);
+            boundary::start_frame(regs, code, &self.config, port, length, ingress_timestamp_ps);
+            self.parse_and_control(executable, frame, now_ps)
         };
+        self.row_prefetcher.learn(frame, &self.regs);
+        self.end_ingress(executable, ended, port, frame, length, now_ps, out)
+    }
+
+    /// Decides on a packet after the ingress control; `charged` is its length for counters and meters.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn end_ingress(
+        &mut self,
+        executable: &Executable,
+        (ended, payload): (Ended, usize),
+        port: u16,
+        frame: &mut Frame,
+        charged: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) -> Ingressed {
+        let program = &executable.program;
+        match ended {
+            Ended::Dropped => return Engine::dropped_in_ingress(frame, DropReason::Ingress, out),
+            Ended::Queued { port, priority } => {
+                return Ingressed::Held(Held { port, priority, payload });
+            }
+            Ended::Replicates => {
+                let Ok(group) = self.regs.get(program.code.intrinsics.multicast_group);
+                return self.replicate_to(program, group, frame, payload, out);
+            }
+            Ended::Runaway => return Engine::dropped_in_ingress(frame, DropReason::LoopLimit, out),
+            Ended::Undecided => {}
+        }
+        self.carry_out(executable, port, frame, payload, charged, now_ps, out)
+    }
+
+    /// Carries out the requests of an ingress control, and decides where the packet goes.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn carry_out(
+        &mut self,
+        executable: &Executable,
+        port: u16,
+        frame: &mut Frame,
+        payload: usize,
+        charged: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) -> Ingressed {
+        let program = &executable.program;
         let Ok(requests) = boundary::requests(&*self.regs);
         if requests.failed {
             return Engine::dropped_in_ingress(frame, DropReason::AssertionFailed, out);
@@ -123,7 +195,7 @@ impl Engine {
         if learn != 0 {
             self.digest(program, learn, out);
         }
-        let Ok(fate) = boundary::fate(&mut *self.regs, code, &self.config);
+        let Ok(fate) = boundary::fate(&mut *self.regs, &program.code, &self.config);
         match fate {
             Fate::Drop(reason) => Engine::dropped_in_ingress(frame, reason, out),
             Fate::Resubmit { list } => {
@@ -133,17 +205,29 @@ impl Engine {
                 let (frame, instance_type) = (std::mem::take(frame), InstanceType::Resubmitted);
                 Ingressed::Resubmitted(IngressPacket { port, frame, instance_type, preserved })
             }
-            Fate::Replicate { group } => match self.replication.copies(group) {
-                Some(copies) if !copies.is_empty() => {
-                    self.copies.clear();
-                    self.copies.extend_from_slice(copies);
-                    let frame = std::mem::take(frame);
-                    let copies = self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
-                    copies.map_or(Ingressed::Ended, Ingressed::Replicated)
-                }
-                _ => Engine::dropped_in_ingress(frame, DropReason::EmptyMulticastGroup, out),
-            },
+            Fate::Replicate { group } => self.replicate_to(program, group, frame, payload, out),
             Fate::Queue { port, priority } => Ingressed::Held(Held { port, priority, payload }),
+        }
+    }
+
+    /// Copies for the members of a multicast group.
+    fn replicate_to(
+        &mut self,
+        program: &Program,
+        group: u64,
+        frame: &mut Frame,
+        payload: usize,
+        out: &mut Outputs,
+    ) -> Ingressed {
+        match self.replication.copies(group) {
+            Some(copies) if !copies.is_empty() => {
+                self.copies.clear();
+                self.copies.extend_from_slice(copies);
+                let frame = std::mem::take(frame);
+                let copies = self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
+                copies.map_or(Ingressed::Ended, Ingressed::Replicated)
+            }
+            _ => Engine::dropped_in_ingress(frame, DropReason::EmptyMulticastGroup, out),
         }
     }
 
@@ -332,36 +416,43 @@ impl Engine {
 
     /// Runs a part of the program; gives the place in the frame where it stopped, too.
     fn run(&mut self, executable: &Executable, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
-        let (native, trace) = (self.native(executable), self.trace.clone());
-        let (mut context, views) = self.context(&executable.program, wire, now_ps);
-        let natively = native.and_then(|native| native.run(&mut context, views, entry));
-        let outcome = natively.unwrap_or_else(|| match trace {
+        if let Some(native) = self.native(executable) {
+            let natively = native.run(self.natively(&executable.program, now_ps), wire, entry);
+            if let Some(ended) = natively {
+                return ended;
+            }
+        }
+        let Engine { regs, state, trace, .. } = self;
+        let program = &executable.program;
+        let mut context = Context { program, regs, state, wire, now_ps, variable_bits: 0 };
+        let outcome = match trace.clone() {
             None => interpret(&mut context, entry, &mut ()),
             Some(trace) => {
                 let mut tracer = Tracer::new(&trace, &context, entry);
                 interpret(&mut context, entry, &mut tracer)
             }
-        });
+        };
         (outcome, context.wire.cursor)
     }
 
-    /// Runs the parser and the ingress control; the offset of the payload, `None` for a loop.
+    /// Data for machine code.
     #[inline(always)]
-    fn parse_and_control(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
-        let (program, code) = (&executable.program, &executable.program.code);
-        let (outcome, payload) = match self.native(executable) {
-            Some(native) => {
-                boundary::start_parser(&mut *self.regs, code);
-                let wire = Wire { frame, cursor: 0 };
-                let (mut context, views) = self.context(program, wire, now_ps);
-                (native.run_ingress(&mut context, frame, views), context.wire.cursor)
-            }
-            None => {
-                let payload = self.parse(executable, frame, now_ps)?;
-                self.run(executable, Wire { frame, cursor: payload }, code.ingress_entry, now_ps)
-            }
-        };
-        (outcome == Outcome::Done).then_some(payload)
+    fn natively<'r>(&'r mut self, program: &'r Program, now_ps: u64) -> Run<'r> {
+        let Engine { regs, state, views, .. } = self;
+        Run { program, regs, state, views, now_ps }
+    }
+
+    /// Runs the parser and the ingress control; gives the offset of the payload, too.
+    #[inline(always)]
+    fn parse_and_control(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> (Ended, usize) {
+        if let Some(native) = self.native(executable) {
+            boundary::start_parser(&mut *self.regs, &executable.program.code);
+            return native.run_ingress(self.natively(&executable.program, now_ps), frame);
+        }
+        let Some(payload) = self.parse(executable, frame, now_ps) else { return (Ended::Runaway, 0) };
+        let wire = Wire { frame, cursor: payload };
+        let (outcome, _) = self.run(executable, wire, executable.program.code.ingress_entry, now_ps);
+        (if outcome == Outcome::Done { Ended::Undecided } else { Ended::Runaway }, payload)
     }
 
     /// Runs the egress control, and deparser and headers where that is possible.
@@ -375,12 +466,9 @@ impl Engine {
     ) -> Egressed {
         let (program, entry) = (&executable.program, executable.program.code.egress_entry);
         if let Some(native) = self.native(executable) {
-            let Engine { regs, state, views, headers, config, .. } = &mut *self;
-            let wire = Wire { frame, cursor: payload };
-            let mut context = Context { program, regs, state, wire, now_ps, variable_bits: 0 };
-            let drop_port = u64::from(config.drop_port);
-            let egressed = native.run_egress(&mut context, frame, payload, views, drop_port, headers);
-            if let Some(egressed) = egressed {
+            let Engine { regs, state, views, headers, .. } = &mut *self;
+            let run = Run { program, regs, state, views, now_ps };
+            if let Some(egressed) = native.run_egress(run, frame, payload, headers) {
                 return egressed;
             }
         }
@@ -388,17 +476,6 @@ impl Engine {
             (Outcome::Done, _) => Egressed::Stopped,
             (Outcome::Runaway, _) => Egressed::Runaway,
         }
-    }
-
-    /// Data for a part of the program, and the arrays for native code.
-    fn context<'m>(
-        &'m mut self,
-        program: &'m Program,
-        wire: Wire<'m>,
-        now_ps: u64,
-    ) -> (Context<'m>, &'m Views) {
-        let Engine { regs, state, views, .. } = self;
-        (Context { program, regs, state, wire, now_ps, variable_bits: 0 }, views)
     }
 
     /// Runs the parser and stores its verdict; the offset of the payload, `None` for a loop.

@@ -30,6 +30,15 @@ pub struct IngressPacket {
     pub preserved: Preserved,
 }
 
+impl IngressPacket {
+    /// True for a frame from a port, which brings nothing of earlier passes.
+    pub(crate) fn is_new(&self) -> bool {
+        let Preserved { fields, resubmits, charged_bytes } = &self.preserved;
+        let is_normal = self.instance_type == InstanceType::Normal;
+        is_normal && fields.is_empty() && *resubmits == 0 && charged_bytes.is_none()
+    }
+}
+
 /// Metadata that survives resubmit, recirculate or clone: (field slot, value) pairs whose meaning
 /// is private to the program that made them.
 #[derive(Clone, Default)]

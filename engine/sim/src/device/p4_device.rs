@@ -113,10 +113,10 @@ struct Flow<'a, 'p> {
 }
 
 impl Flow<'_, '_> {
-    fn run(&mut self, packet: IngressPacket, first_bit_ps: u64) {
+    /// Runs the passes that are left; `first` is a packet that the first pass has resubmitted.
+    fn run(&mut self, first: Option<IngressPacket>, passes_left: u32, first_bit_ps: u64) {
         let now_ps = self.ports.now_ps();
-        let passes_left = self.passes_left;
-        self.waiting.push_back(Waiting::Ingress(packet));
+        self.waiting.extend(first.map(Waiting::Ingress));
         while let Some(packet) = self.waiting.pop_front() {
             match packet {
                 Waiting::Ingress(packet) => {
@@ -216,14 +216,11 @@ impl Device for P4Device {
         if arrival.fcs.is_bad() {
             return ports.drop(port, DropCause::BadFcs, arrival.take_frame());
         }
-        let packet = IngressPacket {
-            port: self.ids[port],
-            frame: arrival.take_frame(),
-            instance_type: InstanceType::Normal,
-            preserved: Preserved::default(),
-        };
+        let (id, first_bit_ps, now_ps) = (self.ids[port], arrival.first_bit_ps, ports.now_ps());
         let (waiting, passes_left) = (VecDeque::new(), PASSES_PER_FRAME);
-        Flow { device: self, ports, input: port, waiting, passes_left }.run(packet, arrival.first_bit_ps);
+        let mut flow = Flow { device: self, ports, input: port, waiting, passes_left };
+        let resubmitted = flow.ingress_of_frame(id, &mut arrival.frame, first_bit_ps, now_ps);
+        flow.run(resubmitted, passes_left, first_bit_ps);
     }
 
     /// A packet comes back from the loop.
@@ -233,8 +230,11 @@ impl Device for P4Device {
         };
         ports.releases_frame();
         let (waiting, passes_left) = (VecDeque::new(), turn.passes_left);
-        Flow { device: self, ports, input: turn.input, waiting, passes_left }
-            .run(turn.packet, turn.first_bit_ps);
+        Flow { device: self, ports, input: turn.input, waiting, passes_left }.run(
+            Some(turn.packet),
+            passes_left,
+            turn.first_bit_ps,
+        );
     }
 
     fn reseed(&mut self, seed: u64, name: &str) {

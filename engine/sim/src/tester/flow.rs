@@ -18,9 +18,9 @@ const PASSES_PER_EVENT: u32 = 65_536;
 
 impl Tester {
     /// A frame from the controller, as the program sees it on the CPU port.
-    pub(crate) fn packet_out(&mut self, frame: Frame, fabric: &mut Fabric) {
+    pub(crate) fn packet_out(&mut self, mut frame: Frame, fabric: &mut Fabric) {
         let (cpu_port, now_ps) = (self.cpu_port, fabric.now_ps);
-        self.accept(cpu_port, frame, now_ps, fabric);
+        self.accept(cpu_port, &mut frame, now_ps, fabric);
     }
 
     /// A frame from a link.
@@ -28,7 +28,7 @@ impl Tester {
     pub(crate) fn receive(&mut self, local: usize, arrival: &mut Arrival, fabric: &mut Fabric) {
         let port = self.ports[local].number;
         let stamp_ps = arrival.first_bit_ps.saturating_add_signed(self.ports[local].rx_stamp_offset_ps);
-        self.accept(port, arrival.take_frame(), stamp_ps, fabric);
+        self.accept(port, &mut arrival.frame, stamp_ps, fabric);
     }
 
     /// Begins to load what the pass of a frame that arrives soon is likely to need.
@@ -55,19 +55,15 @@ impl Tester {
         flow.finish_deferred();
     }
 
-    fn accept(&mut self, port: u16, frame: Frame, stamp_ps: u64, fabric: &mut Fabric) {
+    /// Takes a frame out of its place, where it stays as long as it can: to move it takes time.
+    #[inline(always)]
+    fn accept(&mut self, port: u16, frame: &mut Frame, stamp_ps: u64, fabric: &mut Fabric) {
         if self.switch.is_none() {
             self.drops.count(DropCause::NoProgram);
-            fabric.out.pool.give(frame);
+            fabric.out.pool.give(std::mem::take(frame));
             return;
         }
-        let packet = IngressPacket {
-            port,
-            frame,
-            instance_type: InstanceType::Normal,
-            preserved: Preserved::default(),
-        };
-        Flow::new(self, fabric).take(packet, stamp_ps);
+        Flow::new(self, fabric).take_frame(port, frame, stamp_ps);
     }
 }
 
@@ -86,10 +82,22 @@ impl<'a> Flow<'a> {
     /// An ingress pass, the passes of packets that it resubmits, and the egress passes for which
     /// the port is idle.
     #[inline]
-    fn take(&mut self, mut packet: IngressPacket, stamp_ps: u64) {
-        let now_ps = self.fabric.now_ps;
-        while let Some(resubmitted) = self.ingress(packet, stamp_ps, now_ps) {
-            packet = resubmitted;
+    fn take(&mut self, packet: IngressPacket, stamp_ps: u64) {
+        let resubmitted = self.ingress(packet, stamp_ps, self.fabric.now_ps);
+        self.finish(resubmitted, stamp_ps);
+    }
+
+    /// As `take`, of a frame from a link or from the controller.
+    #[inline]
+    fn take_frame(&mut self, port: u16, frame: &mut Frame, stamp_ps: u64) {
+        let resubmitted = self.ingress_of_frame(port, frame, stamp_ps, self.fabric.now_ps);
+        self.finish(resubmitted, stamp_ps);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, mut resubmitted: Option<IngressPacket>, stamp_ps: u64) {
+        while let Some(packet) = resubmitted {
+            resubmitted = self.ingress(packet, stamp_ps, self.fabric.now_ps);
         }
         self.finish_deferred();
     }

@@ -34,35 +34,32 @@ pub(super) fn compile(program: &Program, ways: &[Vec<Way>], host: Host) -> Optio
         counters: program.counters.iter().map(|info| info.size).collect(),
         bounds: &bounds(layout),
         start: &start(code, layout),
+        of_target: &of_target(code, layout),
     };
     let is_odd = |header: &u16| {
         let shape = layout.shape_of(*header);
         shape.variable.is_some() || shape.fixed_bits % 8 != 0
     };
     let writes_headers = !code.deparse_order.iter().any(is_odd);
-    let (ingress, Findings { at_start, .. }) = compile_part(&mut compiler, &source, Part::Ingress)?;
     let functions = Functions {
-        ingress,
+        ingress: compile_part(&mut compiler, &source, Part::Ingress)?,
+        frame: compile_part(&mut compiler, &source, Part::Frame)?,
         egress: if writes_headers {
-            Egress::ToHeaders(compile_part(&mut compiler, &source, Part::EgressToHeaders)?.0)
+            Egress::ToHeaders(compile_part(&mut compiler, &source, Part::EgressToHeaders)?)
         } else {
-            let egress = compile_part(&mut compiler, &source, Part::Egress)?.0;
-            Egress::Alone { egress, deparser: compile_part(&mut compiler, &source, Part::Deparser)?.0 }
+            let egress = compile_part(&mut compiler, &source, Part::Egress)?;
+            Egress::Alone { egress, deparser: compile_part(&mut compiler, &source, Part::Deparser)? }
         },
-        start: slots::start(code, layout, |slot| {
-            let is_of_target = source.start.binary_search_by_key(&slot, |&(known, _)| known).is_err();
-            is_of_target || at_start.contains(&Place::from(slot))
-        }),
         restore: slots::restore(&mut compiler, code, layout, false),
         restore_again: slots::restore(&mut compiler, code, layout, true),
     };
     Some((compiler.code(), functions))
 }
 
-fn compile_part(compiler: &mut Compiler, source: &Source, part: Part) -> Option<(usize, Findings)> {
+fn compile_part(compiler: &mut Compiler, source: &Source, part: Part) -> Option<usize> {
     let code = source.code;
     let (entry, second) = match part {
-        Part::Ingress => (code.parser_entry, Some(code.ingress_entry)),
+        Part::Ingress | Part::Frame => (code.parser_entry, Some(code.ingress_entry)),
         Part::Egress => (code.egress_entry, None),
         Part::EgressToHeaders => (code.egress_entry, Some(code.deparser_entry)),
         Part::Deparser => (code.deparser_entry, None),
@@ -79,7 +76,7 @@ fn compile_part(compiler: &mut Compiler, source: &Source, part: Part) -> Option<
             build(source, part, &graph, ins, signatures, &findings, round)
         });
     }
-    Some((compiler.compile()?, findings))
+    compiler.compile()
 }
 
 /// True where an action may end the pipeline.
@@ -104,8 +101,29 @@ fn bounds(layout: &Layout) -> Vec<u64> {
     bounds
 }
 
+/// Packet registers that are 0 at the start of a pass.
+const REQUESTS: [Slot; 8] = [
+    packet_slot::CLONE_SESSION,
+    packet_slot::CLONE_LIST,
+    packet_slot::LEARN,
+    packet_slot::RESUBMIT,
+    packet_slot::RECIRCULATE,
+    packet_slot::TRUNCATE,
+    packet_slot::EXIT,
+    packet_slot::ASSERT_FAILED,
+];
+
 /// Slots with their values at the start of a pass, those that the target sets excepted.
 fn start(code: &Code, layout: &Layout) -> Vec<(Slot, u64)> {
+    slots_at_start(code, layout, false)
+}
+
+/// Those that the target may set, as they are before.
+pub(super) fn of_target(code: &Code, layout: &Layout) -> Vec<(Slot, u64)> {
+    slots_at_start(code, layout, true)
+}
+
+fn slots_at_start(code: &Code, layout: &Layout, of_target: bool) -> Vec<(Slot, u64)> {
     if code.liveness.is_none() {
         return Vec::new();
     }
@@ -115,17 +133,18 @@ fn start(code: &Code, layout: &Layout) -> Vec<(Slot, u64)> {
         let first = field.slot as usize - usize::from(field.variable);
         (first..field.slot as usize + field.limbs()).for_each(|slot| set[slot] = true);
     }
-    (0..packet_slot::COUNT).for_each(|slot| set[slot as usize] = true);
-    let free = (0..layout.slots).filter(|&slot| !set[slot]);
-    free.map(|slot| (slot as Slot, code.image[slot])).collect()
+    let registers = (0..packet_slot::COUNT).filter(|slot| !REQUESTS.contains(slot));
+    registers.for_each(|slot| set[slot as usize] = true);
+    let chosen = (0..layout.slots).filter(|&slot| set[slot] == of_target);
+    chosen.map(|slot| (slot as Slot, code.image[slot])).collect()
 }
 
 fn ends(code: &Code, layout: &Layout) -> Ends {
     let all = || (0..layout.slots as Place).chain([CURSOR]).collect::<Set>();
     let Some(Liveness { ends, .. }) = &code.liveness else {
-        let [ingress, egress, deparser, target] =
+        let [ingress, dropped, egress, deparser, target] =
             std::array::from_fn(|_| Rc::new(Seen { places: all(), if_valid: Set::default() }));
-        return Ends { ingress, egress, deparser, target };
+        return Ends { ingress, dropped, egress, deparser, target };
     };
     let seen = |Live { slots, contents }: &Live| Seen {
         places: slots.iter().copied().map(Place::from).chain([CURSOR]).collect(),
@@ -134,9 +153,11 @@ fn ends(code: &Code, layout: &Layout) -> Ends {
     let set = |live| Rc::new(seen(live));
     let mut ingress = seen(&ends.ingress);
     let touched = code.touches.iter().map(|touch| touch.index).filter(|&slot| code.constant(slot).is_none());
-    ingress.places.extend(touched.map(Place::from));
+    let touched = touched.map(Place::from).collect::<Set>();
+    ingress.places.extend(touched.iter());
     Ends {
         ingress: Rc::new(ingress),
+        dropped: Rc::new(Seen { places: touched, if_valid: Set::default() }),
         egress: set(&ends.egress),
         deparser: set(&ends.deparser),
         target: set(&ends.target),

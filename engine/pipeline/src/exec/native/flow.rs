@@ -7,11 +7,12 @@
 
 use std::rc::Rc;
 
-use cranelift_codegen::ir::{self, types::I64, BlockArg, InstBuilder, MemFlags, Value};
+use cranelift_codegen::ir::{self, types::I64, types::I64X2, BlockArg, InstBuilder, MemFlags, Value};
 use cranelift_frontend::FunctionBuilder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::at::At;
+use crate::code::layout::Slot;
 
 /// A slot, or the cursor.
 pub(super) type Place = u32;
@@ -133,7 +134,7 @@ impl Set {
         self.0[bit / 64] |= 1 << (bit % 64);
     }
 
-    fn has(&self, place: Place) -> bool {
+    pub fn has(&self, place: Place) -> bool {
         let bit = number(place);
         self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0)
     }
@@ -146,6 +147,19 @@ impl Set {
             self.0[bit / 64] &= !(1 << (bit % 64));
         }
         has
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Place> + '_ {
+        let bits = |(at, &word): (usize, &u64)| {
+            (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| place_of(64 * at + bit))
+        };
+        self.0.iter().enumerate().flat_map(bits)
+    }
+
+    /// Keeps the members that another set has, too.
+    fn keep(&mut self, other: &Set) {
+        self.0.truncate(other.0.len());
+        self.0.iter_mut().zip(&other.0).for_each(|(word, also)| *word &= also);
     }
 
     fn join(&mut self, other: &Set) {
@@ -237,6 +251,8 @@ pub(super) struct Findings {
     parameters: FxHashMap<Key, Vec<Place>>,
     /// Places whose values at the start of a pass have to be in memory.
     pub at_start: FxHashSet<Place>,
+    /// Places that have the value of the start of a pass wherever a packet goes on, and are looked at there.
+    pub late: Set,
     /// Stores that are never loaded.
     dead: FxHashSet<(Key, u32)>,
 }
@@ -250,6 +266,8 @@ pub(super) struct Builder<'f> {
     pub frame: Value,
     state: State,
     at_start: State,
+    /// Places that have had this value wherever the part has ended so far with a packet that goes on.
+    untouched: Option<Set>,
     cursor_offset: i32,
     findings: &'f Findings,
     blocks: FxHashMap<Key, ir::Block>,
@@ -268,6 +286,11 @@ pub(super) struct Builder<'f> {
 /// Slots, the frame with the bytes of the packet, and the cells of arrays do not overlap.
 pub(super) fn slot_flags() -> MemFlags {
     MemFlags::trusted().with_alias_region(Some(ir::AliasRegion::Heap))
+}
+
+/// A pair of slots may lie at any of them.
+fn pair_flags() -> MemFlags {
+    MemFlags::new().with_notrap().with_alias_region(Some(ir::AliasRegion::Heap))
 }
 
 pub(super) fn frame_flags() -> MemFlags {
@@ -305,6 +328,7 @@ impl<'f> Builder<'f> {
             frame,
             state: State::default(),
             at_start: State::default(),
+            untouched: None,
             cursor_offset,
             findings,
             blocks: FxHashMap::default(),
@@ -376,14 +400,49 @@ impl<'f> Builder<'f> {
         self.state.set(place, Some(value));
     }
 
-    /// A place has a value at the start of a pass, when no header is valid; the findings tell whether that has to be in
-    /// memory.
-    pub fn start_with(&mut self, place: Place, value: u64, is_read: bool) {
-        if is_read {
-            self.record().events.push(Event::Start(place));
+    /// Slots have values at the start of a pass, when no header is valid; the findings tell which of those that may be read
+    /// have to be in memory.
+    pub fn start_with(&mut self, slots: impl Iterator<Item = (Slot, u64, bool)>) {
+        let mut needed = Vec::new();
+        for (slot, value, is_read) in slots {
+            let place = Place::from(slot);
+            if is_read {
+                self.record().events.push(Event::Start(place));
+            }
+            if self.findings.at_start.contains(&place) {
+                needed.push((slot, value));
+            }
+            self.begin_with(place, value);
         }
+        self.put(needed);
+    }
+
+    /// A place has a number at the start of a pass, which is in memory if that is needed.
+    pub fn begin_with(&mut self, place: Place, value: u64) {
         self.state.set(place, Some(Known::Const(value)));
         self.at_start.set(place, Some(Known::Const(value)));
+    }
+
+    /// Puts numbers into slots, two at a time where that is possible.
+    fn put(&mut self, mut slots: Vec<(Slot, u64)>) {
+        slots.sort_unstable();
+        let mut left = &slots[..];
+        while let [(slot, value), rest @ ..] = left {
+            let (regs, offset, flags) = self.address((*slot).into());
+            left = match rest {
+                [(next, other), rest @ ..] if *next == slot + 1 && value == other => {
+                    let number = self.ins.ins().iconst(I64, *value as i64);
+                    let pair = self.ins.ins().splat(I64X2, number);
+                    self.ins.ins().store(pair_flags(), pair, regs, offset);
+                    rest
+                }
+                rest => {
+                    let number = self.ins.ins().iconst(I64, *value as i64);
+                    self.ins.ins().store(flags, number, regs, offset);
+                    rest
+                }
+            };
+        }
     }
 
     /// Something else looks at a place: brings it to memory where its value is known, for a way that is seldom taken.
@@ -547,7 +606,43 @@ impl<'f> Builder<'f> {
     }
 
     pub fn leave(&mut self, status: u32) {
-        let status = self.ins.ins().iconst(ir::types::I32, i64::from(status));
+        self.return_with(Known::Const(status.into()));
+    }
+
+    /// Ends the part, after which something looks at places. Those that have the number of the start of a pass wherever the
+    /// part ends in this way are brought to memory here: where it ends otherwise nobody looks at them.
+    pub fn leave_late(&mut self, status: Known, seen: &Seen) {
+        let is_untouched = |place: &Place| {
+            let start = self.at_start.get(*place);
+            start.is_some() && self.state.get(*place) == start
+        };
+        let untouched = seen.places.iter().filter(is_untouched).collect::<Set>();
+        match &mut self.untouched {
+            Some(others) => others.keep(&untouched),
+            others => *others = Some(untouched),
+        }
+        let late = &self.findings.late;
+        let without = |set: &Set| set.iter().filter(|&place| !late.has(place)).collect();
+        let looked_at = &seen.places;
+        let seen = Seen { places: without(&seen.places), if_valid: without(&seen.if_valid) };
+        let mut untouched = Vec::new();
+        for place in late.iter().filter(|&place| looked_at.has(place)) {
+            let (here, Some(Known::Const(number))) = (self.state.get(place), self.at_start.get(place)) else {
+                unreachable!("a number was known here");
+            };
+            assert_eq!(here, Some(Known::Const(number)), "it is known in each round");
+            untouched.push((place as Slot, number));
+        }
+        self.look_at(&Rc::new(seen));
+        self.put(untouched);
+        self.return_with(status);
+    }
+
+    fn return_with(&mut self, status: Known) {
+        let status = match status {
+            Known::Const(status) => self.ins.ins().iconst(ir::types::I32, status as i64),
+            Known::Value(status) => self.ins.ins().ireduce(ir::types::I32, status),
+        };
         self.ins.ins().set_pinned_reg(self.kept);
         self.ins.ins().return_(&[status]);
         self.ended = true;
@@ -557,7 +652,10 @@ impl<'f> Builder<'f> {
     pub fn finish(mut self, round: Round) -> Findings {
         let mut findings = self.findings.clone();
         match round {
-            Round::Values => self.find_values(&mut findings),
+            Round::Values => {
+                self.find_values(&mut findings);
+                findings.late = self.untouched.take().unwrap_or_default();
+            }
             Round::Stores => {
                 findings.dead = live(&self.order, &self.records, Looks::All).dead;
                 findings.at_start = live(&self.order, &self.records, Looks::AtStart).at_start;

@@ -23,67 +23,58 @@ use memmap2::{Mmap, MmapMut};
 use wasmtime_jit_icache_coherence::{clear_cache, pipeline_flush_mt};
 
 use crate::code::ir::Pc;
-use crate::code::layout::Regs;
+use crate::code::layout::{Regs, Slot};
 use crate::code::program::Program;
-use crate::exec::context::{Context, Egressed, Flow, Outcome, Wire};
+use crate::exec::context::{Context, Egressed, Ended, Flow, Outcome, Run, Wire};
+use crate::state::cells::State;
 
-use slots::Start;
 pub(crate) use views::Views;
 use views::{Indexed, View};
 use ways::Way;
 
+/// The end of a part, in the lowest bits of its result. What follows after ingress that has asked for something, and after
+/// egress that has stopped, is left to the host.
 const STATUS_DONE: u32 = 0;
 const STATUS_RUNAWAY: u32 = 1;
 const STATUS_STOPPED: u32 = 2;
+const STATUS_DROPPED: u32 = 3;
+const STATUS_REPLICATES: u32 = 4;
+/// With the priority and the port above.
+const STATUS_QUEUED: u32 = 5;
+const STATUS_BITS: u32 = 8;
+const PORT_SHIFT: u32 = 16;
 
-/// Data that the code shares with the host during one run.
+/// Data that the code shares with the host, in one place: a pass writes what is new in it.
 #[repr(C)]
-struct Frame<'c> {
+pub(super) struct Frame {
     registers: *const View,
     counters: *const View,
     spare_row: usize,
     shortcuts: *const u64,
     indexed: *const Indexed,
     as_loaded: *const u64,
+    drop_port: u64,
+    max_port: u64,
+    queues_per_port: u64,
+    /// The port that a frame came to, and its time stamp.
+    port: u64,
+    stamp: u64,
     packet: *const u8,
     length: usize,
     cursor: usize,
     /// Where the next byte of a header goes.
     out: *mut u8,
-    drop_port: u64,
     // Beyond this point only the host reads.
+    now_ps: u64,
+    variable_bits: u64,
     native: *const NativeCode,
-    context: *mut Context<'c>,
+    program: *const Program,
+    regs: *mut Regs,
+    state: *mut State,
 }
 
-impl<'c> Frame<'c> {
-    /// `packet` and `cursor` are those of the context: read from there so soon after they were written, the processor
-    /// would wait for them.
-    #[inline]
-    fn new(
-        native: &NativeCode,
-        context: &mut Context<'c>,
-        packet: &[u8],
-        cursor: usize,
-        views: &Views,
-    ) -> Self {
-        Frame {
-            registers: views.registers.as_ptr(),
-            counters: views.counters.as_ptr(),
-            spare_row: views.spare_address,
-            shortcuts: views.shortcuts.as_ptr(),
-            indexed: views.indexed.as_ptr(),
-            as_loaded: views.as_loaded.as_ptr(),
-            packet: packet.as_ptr(),
-            length: packet.len(),
-            cursor,
-            out: std::ptr::null_mut(),
-            drop_port: 0,
-            native,
-            context,
-        }
-    }
-}
+// SAFETY: all that it points to belongs to the switch that it is part of, or is written before each pass.
+unsafe impl Send for Frame {}
 
 /// Byte offsets of the members of [`Frame`] that the code uses.
 struct Offsets;
@@ -95,11 +86,15 @@ impl Offsets {
     const SHORTCUTS: u8 = std::mem::offset_of!(Frame, shortcuts) as u8;
     const INDEXED: u8 = std::mem::offset_of!(Frame, indexed) as u8;
     const AS_LOADED: u8 = std::mem::offset_of!(Frame, as_loaded) as u8;
+    const PORT: u8 = std::mem::offset_of!(Frame, port) as u8;
+    const STAMP: u8 = std::mem::offset_of!(Frame, stamp) as u8;
     const PACKET: u8 = std::mem::offset_of!(Frame, packet) as u8;
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
     const CURSOR: u8 = std::mem::offset_of!(Frame, cursor) as u8;
     const OUT: u8 = std::mem::offset_of!(Frame, out) as u8;
     const DROP_PORT: u8 = std::mem::offset_of!(Frame, drop_port) as u8;
+    const MAX_PORT: u8 = std::mem::offset_of!(Frame, max_port) as u8;
+    const QUEUES_PER_PORT: u8 = std::mem::offset_of!(Frame, queues_per_port) as u8;
 }
 
 /// Machine code of a program.
@@ -112,13 +107,16 @@ pub(crate) struct NativeCode {
     emit_bytes: usize,
     /// Slots of a packet.
     slots: usize,
+    /// The slots that the host may set before ingress, with their values of a new packet. None where code sets no others.
+    of_target: Option<Vec<(Slot, u64)>>,
 }
 
 /// Offsets of the code of each part.
 struct Functions {
     ingress: usize,
+    /// The same for a frame from a port.
+    frame: usize,
     egress: Egress,
-    start: Option<Start>,
     /// Brings the slots back for egress.
     restore: Option<usize>,
     restore_again: Option<usize>,
@@ -146,9 +144,9 @@ impl NativeCode {
     /// `None` where the system gives no executable memory, or the program does not fit.
     pub fn compile(program: &Program) -> Option<NativeCode> {
         let Program { code, layout, .. } = program;
-        type HostFunction = for<'c> extern "C" fn(*mut Frame<'c>, u32) -> usize;
+        type HostFunction = extern "C" fn(*mut Frame, u32) -> usize;
         let address = |function: HostFunction| function as usize as u64;
-        let find_word = find_word as extern "C" fn(*mut Frame<'static>, u32, u64) -> usize;
+        let find_word = find_word as extern "C" fn(*mut Frame, u32, u64) -> usize;
         let host = part::Host {
             step: address(step),
             find: address(find),
@@ -164,62 +162,78 @@ impl NativeCode {
             ways,
             emit_bytes: header_bytes.sum::<usize>() + 8,
             slots: layout.slots,
+            of_target: code.liveness.is_some().then(|| compile::of_target(code, layout)),
         })
     }
 
-    /// Runs from `entry` to the end of that part of the program; `None` where this is left to the interpreter.
-    pub fn run(&self, context: &mut Context, views: &Views, entry: Pc) -> Option<Outcome> {
+    /// Runs from `entry` to the end of that part of the program; gives the place in the frame where it stopped, too. `None`
+    /// where this is left to the interpreter.
+    pub fn run(&self, run: Run, wire: Wire, entry: Pc) -> Option<(Outcome, usize)> {
         let Egress::Alone { egress, deparser } = self.functions.egress else { return None };
-        let code = &context.program.code;
+        let code = &run.program.code;
         let target = match entry {
             entry if entry == code.egress_entry => egress,
             entry if entry == code.deparser_entry => deparser,
             _ => return None,
         };
-        let Wire { frame: packet, cursor } = context.wire;
-        let mut frame = Frame::new(self, context, packet, cursor, views);
-        Some(outcome(self.run_part(context, &mut frame, target)))
+        let (status, frame) = self.run_part(run, wire.frame, wire.cursor, target);
+        Some((outcome(status), frame.cursor))
     }
 
-    /// Runs the parser and the ingress control; `packet` is that of the context.
-    #[inline]
-    pub fn run_ingress(&self, context: &mut Context, packet: &[u8], views: &Views) -> Outcome {
-        let mut frame = Frame::new(self, context, packet, 0, views);
-        outcome(self.run_part(context, &mut frame, self.functions.ingress))
+    /// Runs the parser and the ingress control, and says where the packet goes; gives the offset of its payload, too.
+    #[inline(always)]
+    pub fn run_ingress(&self, run: Run, packet: &[u8]) -> (Ended, usize) {
+        self.run_to_fate(run, packet, self.functions.ingress)
+    }
+
+    /// As `run_ingress`, of a frame from a port, whose slots the code sets.
+    #[inline(always)]
+    pub fn run_frame(&self, run: Run, packet: &[u8], port: u16, stamp: u64) -> (Ended, usize) {
+        (run.views.frame.port, run.views.frame.stamp) = (port.into(), stamp);
+        self.run_to_fate(run, packet, self.functions.frame)
+    }
+
+    #[inline(always)]
+    fn run_to_fate(&self, run: Run, packet: &[u8], target: usize) -> (Ended, usize) {
+        let (status, frame) = self.run_part(run, packet, 0, target);
+        let ended = match status & ((1 << STATUS_BITS) - 1) {
+            STATUS_QUEUED => {
+                Ended::Queued { port: (status >> PORT_SHIFT) as u16, priority: (status >> STATUS_BITS) as u8 }
+            }
+            STATUS_REPLICATES => Ended::Replicates,
+            STATUS_DROPPED => Ended::Dropped,
+            STATUS_RUNAWAY => Ended::Runaway,
+            _ => Ended::Undecided,
+        };
+        (ended, frame.cursor)
     }
 
     /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
-    /// headers to the start of `out`, which grows as needed. `None` where all this is left to the host. `packet` and `payload` are those of
-    /// the context.
+    /// headers to the start of `out`, which grows as needed. `None` where all this is left to the host.
     #[inline(always)]
-    pub fn run_egress(
-        &self,
-        context: &mut Context,
-        packet: &[u8],
-        payload: usize,
-        views: &Views,
-        drop_port: u64,
-        out: &mut Vec<u8>,
-    ) -> Option<Egressed> {
+    pub fn run_egress(&self, run: Run, packet: &[u8], payload: usize, out: &mut Vec<u8>) -> Option<Egressed> {
         let Egress::ToHeaders(target) = self.functions.egress else { return None };
         let start = self.room(out);
-        let of_packet = Frame::new(self, context, packet, payload, views);
-        let mut frame = Frame { drop_port, out: start, ..of_packet };
-        let status = self.run_part(context, &mut frame, target);
+        run.views.frame.out = start;
+        let (status, frame) = self.run_part(run, packet, payload, target);
         Some(match status {
+            STATUS_DONE => Egressed::Headers(frame.out as usize - start as usize),
             STATUS_STOPPED => Egressed::Stopped,
-            _ => match outcome(status) {
-                Outcome::Runaway => Egressed::Runaway,
-                Outcome::Done => Egressed::Headers(frame.out as usize - start as usize),
-            },
+            _ => Egressed::Runaway,
         })
     }
 
-    #[inline]
-    fn run_part(&self, context: &mut Context, frame: &mut Frame, target: usize) -> u32 {
-        let status = self.enter(context.regs, frame, target);
-        context.wire.cursor = frame.cursor;
-        status
+    #[inline(always)]
+    fn run_part<'r>(&self, run: Run<'r>, packet: &[u8], cursor: usize, target: usize) -> (u32, &'r Frame) {
+        let Run { program, regs, state, views, now_ps } = run;
+        let frame = &mut views.frame;
+        frame.packet = packet.as_ptr();
+        frame.length = packet.len();
+        frame.cursor = cursor;
+        (frame.now_ps, frame.variable_bits) = (now_ps, 0);
+        (frame.native, frame.program, frame.regs, frame.state) = (self, program, regs, state);
+        let status = self.enter(frame.regs, frame, target);
+        (status, frame)
     }
 
     /// Start of `out`, with room for all headers.
@@ -241,12 +255,16 @@ fn outcome(status: u32) -> Outcome {
 }
 
 impl NativeCode {
-    /// Sets the slots that the program reads to those of a new packet; false where this is left to the host.
+    /// Whether ingress sets the slots of a new packet by itself.
+    pub fn sets_slots(&self) -> bool {
+        self.of_target.is_some()
+    }
+
+    /// Sets the slots of a new packet that the host may set before ingress; false where all are left to it.
     pub fn start(&self, regs: &mut Regs) -> bool {
-        self.functions.start.as_ref().is_some_and(|start| {
-            start.set(regs);
-            true
-        })
+        let Some(of_target) = &self.of_target else { return false };
+        of_target.iter().for_each(|&(slot, value)| regs[slot as usize] = value);
+        true
     }
 
     /// Brings back the slots that the program reads from egress on; false where this is left to the host. `again`: the
@@ -273,8 +291,8 @@ impl NativeCode {
 
 /// Executes instruction `pc` for the code. The result is 0 where the next instruction follows, else the number of the one
 /// that does, from 1 on.
-extern "C" fn step(frame: *mut Frame<'_>, pc: u32) -> usize {
-    // SAFETY: only the code calls this, with the frame that `NativeCode::run` gave it.
+extern "C" fn step(frame: *mut Frame, pc: u32) -> usize {
+    // SAFETY: only the code calls this, with the frame that `NativeCode::run_part` gave it.
     unsafe {
         with_context(frame, |context, _| {
             match context.program.code.ops.get(pc as usize).map(|op| context.step(op)) {
@@ -286,21 +304,22 @@ extern "C" fn step(frame: *mut Frame<'_>, pc: u32) -> usize {
 }
 
 /// Looks up table `index`, which has leads; the result is the address of one.
-extern "C" fn find(frame: *mut Frame<'_>, index: u32) -> usize {
+extern "C" fn find(frame: *mut Frame, index: u32) -> usize {
     // SAFETY: as in `step`; there is an element of `indexed` for each table.
-    let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
-    indexed.lead(context.state.tables[index as usize].lookup(context.regs))
+    let (state, regs, indexed) =
+        unsafe { (&*(*frame).state, &*(*frame).regs, &*(*frame).indexed.add(index as usize)) };
+    indexed.lead(state.tables[index as usize].lookup(regs))
 }
 
 /// As `find`, of a table whose key is one word, with that word.
-extern "C" fn find_word(frame: *mut Frame<'_>, index: u32, key: u64) -> usize {
+extern "C" fn find_word(frame: *mut Frame, index: u32, key: u64) -> usize {
     // SAFETY: as in `find`.
-    let (context, indexed) = unsafe { (&*(*frame).context, &*(*frame).indexed.add(index as usize)) };
-    indexed.lead(context.state.tables[index as usize].lookup_word(key))
+    let (state, indexed) = unsafe { (&*(*frame).state, &*(*frame).indexed.add(index as usize)) };
+    indexed.lead(state.tables[index as usize].lookup_word(key))
 }
 
 /// Looks up table `index` for the code, as `step` does for the instruction; the result is the number of the way.
-extern "C" fn table(frame: *mut Frame<'_>, index: u32) -> usize {
+extern "C" fn table(frame: *mut Frame, index: u32) -> usize {
     // SAFETY: as in `step`.
     unsafe {
         with_context(frame, |context, native| {
@@ -320,16 +339,23 @@ extern "C" fn table(frame: *mut Frame<'_>, index: u32) -> usize {
 ///
 /// # Safety
 ///
-/// The pointers of the frame are those of `NativeCode::run`, which does not use them while the code runs.
+/// The pointers of the frame are those of `NativeCode::run_part`, which does not use them while the code runs.
 #[inline]
-unsafe fn with_context<'c>(
-    frame: *mut Frame<'c>,
-    execute: impl FnOnce(&mut Context<'c>, &NativeCode) -> usize,
-) -> usize {
+unsafe fn with_context(frame: *mut Frame, execute: impl FnOnce(&mut Context, &NativeCode) -> usize) -> usize {
     // SAFETY: see above.
-    let (context, native, frame) = unsafe { (&mut *(*frame).context, &*(*frame).native, &mut *frame) };
-    context.wire.cursor = frame.cursor;
-    let result = execute(context, native);
-    frame.cursor = context.wire.cursor;
-    result
+    unsafe {
+        let frame = &mut *frame;
+        let bytes = std::slice::from_raw_parts(frame.packet, frame.length);
+        let mut context = Context {
+            program: &*frame.program,
+            regs: &mut *frame.regs,
+            state: &mut *frame.state,
+            wire: Wire { frame: bytes, cursor: frame.cursor },
+            now_ps: frame.now_ps,
+            variable_bits: frame.variable_bits,
+        };
+        let result = execute(&mut context, &*frame.native);
+        (frame.cursor, frame.variable_bits) = (context.wire.cursor, context.variable_bits);
+        result
+    }
 }

@@ -15,7 +15,10 @@ use super::flow::{cell_flags, fixed_flags, Builder, Findings, Key, Known, Place,
 use super::graph::Graph;
 use super::views::COUNTER_WORDS;
 use super::ways::Way;
-use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY, STATUS_STOPPED};
+use super::{
+    Offsets, PORT_SHIFT, STATUS_BITS, STATUS_DONE, STATUS_DROPPED, STATUS_QUEUED, STATUS_REPLICATES,
+    STATUS_RUNAWAY, STATUS_STOPPED,
+};
 use crate::code::calculation::SumPlan;
 use crate::code::ir::{Op, Pc, Select, SelectCase};
 use crate::code::layout::{packet_slot, Layout, Slot};
@@ -24,6 +27,7 @@ use crate::code::registers::RegisterPlace;
 use crate::exec::context::LOOP_LIMIT;
 use crate::load::effects::{effects, Effects};
 use crate::numbers::words::{from_bytes, limbs_for, mask64, sign_extend};
+use crate::packets::packet::InstanceType;
 
 /// Select cases that become a chain of comparisons.
 const MAX_INLINE_CASES: usize = 24;
@@ -46,6 +50,8 @@ pub(super) struct Host {
 pub(super) enum Part {
     /// Parser and ingress.
     Ingress,
+    /// The same for a frame from a port, which brings no metadata.
+    Frame,
     /// Egress alone.
     Egress,
     /// Deparser and headers follow egress.
@@ -56,6 +62,8 @@ pub(super) enum Part {
 /// The places that the parts of a program leave for others.
 pub(super) struct Ends {
     pub ingress: Rc<Seen>,
+    /// After ingress that drops the packet.
+    pub dropped: Rc<Seen>,
     pub egress: Rc<Seen>,
     pub deparser: Rc<Seen>,
     /// After all: what the target looks at.
@@ -78,8 +86,10 @@ pub(super) struct Source<'c> {
     pub counters: Vec<usize>,
     /// The greatest number that a slot may hold.
     pub bounds: &'c [u64],
-    /// Slots with their values at the start of a pass, those that the target sets excepted.
+    /// Slots with their values at the start of a pass, those that the target may set excepted.
     pub start: &'c [(Slot, u64)],
+    /// Those that the target may set, as they are before.
+    pub of_target: &'c [(Slot, u64)],
 }
 
 pub(super) struct Emitter<'c, 'f> {
@@ -123,7 +133,7 @@ pub(super) fn build(
     let (call_step, call_with_key) = signatures;
     let mut emitter = Emitter { source, b, part, at: entry, loops, lead, way, out, call_step, call_with_key };
     emitter.restart_loops();
-    if part == Part::Ingress {
+    if matches!(part, Part::Ingress | Part::Frame) {
         emitter.start();
     }
     emitter.b.goto((entry, 0));
@@ -195,16 +205,40 @@ impl<'c> Emitter<'c, '_> {
         (self.at.outside(self.source.code.ops.len() as Pc), 0)
     }
 
-    /// Sets the slots of a new packet; those that the target sets are there already.
+    /// Sets the slots of a new packet; those that the target may set are there already, unless it is a frame from a port.
     fn start(&mut self) {
-        let code = self.source.code;
+        let Source { code, start, of_target, .. } = self.source;
         let read = code.liveness.as_ref().map_or(&[][..], |liveness| &liveness.start.slots);
-        for &(slot, value) in self.source.start {
-            self.b.start_with(slot.into(), value, read.binary_search(&slot).is_ok());
+        let of_target = if self.part == Part::Frame { *of_target } else { &[] };
+        let no_error = code.errors.no_error;
+        let of_parser = [(packet_slot::PARSER_ERROR, no_error), (packet_slot::CHECKSUM_ERROR, 0)];
+        let others = start.iter().chain(of_target).copied();
+        let others = others.filter(|(slot, _)| of_parser.iter().all(|(of_parser, _)| of_parser != slot));
+        let slots = others.chain(of_parser);
+        // Steps that the host executes may read any register of the packet.
+        let is_read = |slot: Slot| slot < packet_slot::COUNT || read.binary_search(&slot).is_ok();
+        let slots = slots.map(|(slot, value)| (slot, value, is_read(slot)));
+        self.b.start_with(slots);
+        if self.part == Part::Frame {
+            let length = Known::Value(self.load_frame(Offsets::LENGTH));
+            let drop_port = Known::Value(self.load_frame(Offsets::DROP_PORT));
+            self.b.store(packet_slot::DROP_PORT.into(), drop_port);
+            self.b.store(packet_slot::LENGTH.into(), length);
+            self.b.store(packet_slot::INGRESS_LENGTH.into(), length);
+            let fields = &code.intrinsics;
+            for (field, word) in [
+                (fields.ingress_port, Offsets::PORT),
+                (fields.ingress_timestamp, Offsets::STAMP),
+                (fields.packet_length, Offsets::LENGTH),
+            ] {
+                if let Some(field) = field {
+                    let value = Known::Value(self.load_frame(word));
+                    let value = self.mask(value, field.mask);
+                    self.set(field.slot, value);
+                }
+            }
         }
-        self.b.start_with(packet_slot::PARSER_ERROR.into(), code.errors.no_error, false);
-        self.b.start_with(packet_slot::CHECKSUM_ERROR.into(), 0, false);
-        self.b.start_with(CURSOR, 0, false);
+        self.b.begin_with(CURSOR, 0);
     }
 
     fn restart_loops(&mut self) {
@@ -556,8 +590,8 @@ impl<'c> Emitter<'c, '_> {
     fn end(&mut self) {
         let ends = self.source.ends;
         match (self.part, self.at.second) {
-            (Part::Ingress, false) => self.enter_ingress(),
-            (Part::Ingress, true) => self.leave(STATUS_DONE, &ends.ingress),
+            (Part::Ingress | Part::Frame, false) => self.enter_ingress(),
+            (Part::Ingress | Part::Frame, true) => self.leave_ingress(),
             (Part::EgressToHeaders, false) => self.enter_deparser(),
             (Part::Egress, _) => self.leave(STATUS_DONE, &ends.egress),
             (Part::Deparser, _) => self.leave(STATUS_DONE, &ends.deparser),
@@ -571,6 +605,81 @@ impl<'c> Emitter<'c, '_> {
     fn leave(&mut self, status: u32, seen: &Rc<Seen>) {
         self.b.look_at(seen);
         self.b.leave(status);
+    }
+
+    /// Says what becomes of the packet, as [`crate::exec::boundary::fate`] does; where it asks for something, or goes nowhere,
+    /// that is left to the host.
+    fn leave_ingress(&mut self) {
+        let ends = self.source.ends;
+        let fields = &self.source.code.intrinsics;
+        let undecided = self.key(1);
+        self.b.seldom(undecided);
+        let requests = [
+            packet_slot::ASSERT_FAILED,
+            packet_slot::CLONE_SESSION,
+            packet_slot::LEARN,
+            packet_slot::RESUBMIT,
+        ];
+        let mut is_reached = true;
+        for (number, slot) in (2..).zip(requests) {
+            let on = self.key(number);
+            self.branch_on_zero(slot, on, undecided);
+            is_reached = self.b.begin(on);
+            if !is_reached {
+                break;
+            }
+        }
+        let [alone, copied, stays, known, queued, dropped] =
+            std::array::from_fn(|at| self.key(10 + at as u32));
+        if is_reached {
+            match fields.multicast_group {
+                Some(group) => self.branch_on_zero(group.slot, alone, copied),
+                None => self.b.goto(alone),
+            }
+        }
+        if self.b.begin(alone) {
+            let port = fields.egress_spec.map_or(Known::Const(0), |field| self.get(field.slot));
+            let drop_port = self.load_frame(Offsets::DROP_PORT);
+            let drops = self.compare(IntCC::Equal, port, Known::Value(drop_port));
+            self.b.branch(drops, dropped, stays);
+            if self.b.begin(stays) {
+                let max_port = self.load_frame(Offsets::MAX_PORT);
+                let is_port = self.compare(IntCC::UnsignedLessThanOrEqual, port, Known::Value(max_port));
+                self.b.branch(is_port, known, undecided);
+            }
+            if self.b.begin(known) {
+                let priority = fields.priority.map_or(Known::Const(0), |field| self.get(field.slot));
+                let queues = self.load_frame(Offsets::QUEUES_PER_PORT);
+                let is_queue = self.compare(IntCC::UnsignedLessThan, priority, Known::Value(queues));
+                self.b.branch(is_queue, queued, undecided);
+                if self.b.begin(queued) {
+                    let (port, priority) =
+                        (self.left(port, PORT_SHIFT as u8), self.left(priority, STATUS_BITS as u8));
+                    let status = self.or(port, priority);
+                    let status = self.or(status, Known::Const(STATUS_QUEUED.into()));
+                    self.goes_on(InstanceType::Normal);
+                    self.b.leave_late(status, &ends.ingress);
+                }
+            }
+            if self.b.begin(dropped) {
+                self.leave(STATUS_DROPPED, &ends.dropped);
+            }
+        }
+        if self.b.begin(copied) {
+            self.goes_on(InstanceType::Replicated);
+            self.b.leave_late(Known::Const(STATUS_REPLICATES.into()), &ends.ingress);
+        }
+        if self.b.begin(undecided) {
+            self.b.leave_late(Known::Const(STATUS_DONE.into()), &ends.ingress);
+        }
+    }
+
+    /// Sets the slots of a packet that goes to egress.
+    fn goes_on(&mut self, instance_type: InstanceType) {
+        self.set(packet_slot::EXIT, Known::Const(0));
+        if let Some(field) = self.source.code.intrinsics.instance_type {
+            self.set(field.slot, Known::Const(instance_type as u64 & field.mask));
+        }
     }
 
     /// Tells the program the verdict of the parser, and goes on with ingress, as [`crate::exec::boundary`] does.

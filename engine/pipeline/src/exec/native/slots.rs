@@ -1,5 +1,5 @@
-//! Sets the packet's slots: for a new packet, or to those of one that was put aside. Of those it writes the ones that the
-//! program may read before it writes them, several at a time; what lies between them does not matter.
+//! Sets the packet's slots to those of one that was put aside: of those that the program may read before it writes them,
+//! several at a time; what lies between them does not matter.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types::I32, types::I64, types::I64X2, Block, InstBuilder, MemFlags, Value};
@@ -8,61 +8,11 @@ use cranelift_frontend::FunctionBuilder;
 use super::compiler::Compiler;
 use super::flow::frame_flags;
 use super::STATUS_DONE;
-use crate::code::layout::{Layout, Regs, Slot};
+use crate::code::layout::{Layout, Slot};
 use crate::code::program::{Code, Filled, Live};
 
 /// Slots that one instruction loads or stores.
 const PAIR: usize = 2;
-
-/// Slots of a new packet: groups of [`QUAD`] that are cleared, and those that hold other numbers then.
-pub(super) struct Start {
-    quads: Vec<Slot>,
-    numbers: Vec<(Slot, u64)>,
-}
-
-/// Slots that one instruction clears where the processor has one for so many.
-const QUAD: usize = 4;
-
-/// The slots that are set for a new packet, of those that may be read before they are written: those that parser and ingress, run
-/// in one go, read from memory. None where anything may be read.
-pub(super) fn start(code: &Code, layout: &Layout, is_read: impl Fn(Slot) -> bool) -> Option<Start> {
-    let slots = code.liveness.as_ref()?.start.slots.iter().copied().filter(|&slot| is_read(slot));
-    let numbers =
-        slots.clone().map(|slot| (slot, code.image[slot as usize])).filter(|&(_, number)| number != 0);
-    Some(Start { numbers: numbers.collect(), quads: cover(layout, QUAD, slots) })
-}
-
-impl Start {
-    pub fn set(&self, regs: &mut Regs) {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx") {
-            // SAFETY: the processor has these instructions.
-            unsafe { self.clear_with_avx(regs) };
-        } else {
-            self.clear(regs);
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        self.clear(regs);
-        for &(slot, number) in &self.numbers {
-            regs[slot as usize] = number;
-        }
-    }
-
-    #[inline(always)]
-    fn clear(&self, regs: &mut Regs) {
-        let slots: *mut u64 = regs.as_mut_ptr();
-        for &first in &self.quads {
-            // SAFETY: `cover` gives groups within the packet's slots.
-            unsafe { slots.add(first.into()).cast::<[u64; QUAD]>().write_unaligned([0; QUAD]) };
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx")]
-    fn clear_with_avx(&self, regs: &mut Regs) {
-        self.clear(regs);
-    }
-}
 
 /// Code that brings back, for egress, the slots that the host gives it in the place of a frame; `again`, where the last
 /// egress has been that of another copy of the packet: those that this may have written.

@@ -1,9 +1,10 @@
 //! The state of a switch as machine code sees it: addresses of arrays, and where tables lead.
 
 use super::ways::Way;
-use super::NativeCode;
+use super::{Frame, NativeCode};
 use crate::code::ir::Pc;
 use crate::code::program::{Code, TablePlan};
+use crate::exec::config::SwitchConfig;
 use crate::state::cells::State;
 use crate::state::table::TableState;
 use crate::vocabulary::entries::CounterCell;
@@ -94,19 +95,22 @@ impl Indexed {
 
 /// Arrays and tables of a switch.
 pub(crate) struct Views {
-    pub(super) registers: Vec<View>,
-    pub(super) counters: Vec<View>,
+    #[expect(dead_code, reason = "only machine code uses it")]
+    registers: Vec<View>,
+    #[expect(dead_code, reason = "only machine code uses it")]
+    counters: Vec<View>,
     /// Written and read in the place of a row, or of a counter, that there is not.
     #[expect(dead_code, reason = "only machine code uses it")]
     spare_row: Vec<u64>,
-    pub(super) spare_address: usize,
     /// Where each table leads every packet.
-    pub(super) shortcuts: Vec<u64>,
-    pub(super) indexed: Vec<Indexed>,
+    shortcuts: Vec<u64>,
+    indexed: Vec<Indexed>,
     /// 1 for each table whose entries are those of the program.
-    pub(super) as_loaded: Vec<u64>,
+    as_loaded: Vec<u64>,
     /// The leads of each table in `indexed`.
     leads: Vec<Vec<u64>>,
+    /// All of this that machine code gets.
+    pub(super) frame: Frame,
 }
 
 /// A look-up of a table is no more than finding the lead of an entry.
@@ -126,25 +130,42 @@ pub(super) fn is_indexed(plan: &TablePlan) -> bool {
 
 impl Views {
     /// The arrays must stay where they are as long as the views are used.
-    pub fn of(state: &mut State) -> Views {
+    pub fn of(state: &mut State, config: &SwitchConfig) -> Views {
         let registers: Vec<_> = state.registers.arrays_mut().collect();
         let longest = registers.iter().map(|(place, _)| place.stride).max().unwrap_or(0);
         let mut spare_row = vec![0; longest.max(COUNTER_WORDS)];
         let none = Indexed { ids: NOTHING, leads: 0, lead_bytes: 0 };
-        Views {
-            registers: registers.iter().map(|&(place, first)| View::of(first, place.size)).collect(),
-            counters: state
-                .counters
-                .iter_mut()
-                .map(|cells| View::of(cells.as_mut_ptr(), cells.len()))
-                .collect(),
-            spare_address: spare_row.as_mut_ptr().expose_provenance(),
-            spare_row,
-            shortcuts: vec![0; Lead::SHORT * state.tables.len()],
-            indexed: vec![none; state.tables.len()],
-            as_loaded: vec![0; state.tables.len()],
-            leads: vec![Vec::new(); state.tables.len()],
-        }
+        let registers: Vec<_> = registers.iter().map(|&(place, first)| View::of(first, place.size)).collect();
+        let counters: Vec<_> =
+            state.counters.iter_mut().map(|cells| View::of(cells.as_mut_ptr(), cells.len())).collect();
+        let shortcuts = vec![0; Lead::SHORT * state.tables.len()];
+        let indexed = vec![none; state.tables.len()];
+        let as_loaded = vec![0; state.tables.len()];
+        let frame = Frame {
+            registers: registers.as_ptr(),
+            counters: counters.as_ptr(),
+            spare_row: spare_row.as_mut_ptr().expose_provenance(),
+            shortcuts: shortcuts.as_ptr(),
+            indexed: indexed.as_ptr(),
+            as_loaded: as_loaded.as_ptr(),
+            drop_port: config.drop_port.into(),
+            max_port: config.max_port.into(),
+            queues_per_port: config.queues_per_port.into(),
+            port: 0,
+            stamp: 0,
+            packet: std::ptr::null(),
+            length: 0,
+            cursor: 0,
+            out: std::ptr::null_mut(),
+            now_ps: 0,
+            variable_bits: 0,
+            native: std::ptr::null(),
+            program: std::ptr::null(),
+            regs: std::ptr::null_mut(),
+            state: std::ptr::null_mut(),
+        };
+        let leads = vec![Vec::new(); state.tables.len()];
+        Views { registers, counters, spare_row, shortcuts, indexed, as_loaded, leads, frame }
     }
 
     /// Says where a table leads; `entry` is the one that is new or has changed, `None` where one went or the default
