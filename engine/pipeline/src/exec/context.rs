@@ -3,7 +3,6 @@
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs};
 use crate::code::program::Program;
-use crate::exec::native::Views;
 use crate::state::cells::State;
 
 /// Repetitions of parser states and action loops that one pass may make.
@@ -48,8 +47,8 @@ pub(crate) struct Wire<'f> {
     pub cursor: usize,
 }
 
-/// All that machine code works on, but for the bytes.
-pub(crate) struct Run<'r> {
+/// All that machine code works on, but for the bytes; it sees the arrays by `Views`.
+pub(crate) struct Run<'r, Views> {
     pub program: &'r Program,
     pub regs: &'r mut Regs,
     pub state: &'r mut State,

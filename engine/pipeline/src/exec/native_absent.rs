@@ -40,19 +40,19 @@ impl NativeCode {
         match *self {}
     }
 
-    pub fn run(&self, _: Run, _: Wire, _: Pc) -> Option<(Outcome, usize)> {
+    pub fn run(&self, _: Run<Views>, _: Wire, _: Pc) -> Option<(Outcome, usize)> {
         match *self {}
     }
 
-    pub fn run_ingress(&self, _: Run, _: &[u8]) -> (Ended, usize) {
+    pub fn run_ingress(&self, _: Run<Views>, _: &[u8]) -> (Ended, usize) {
         match *self {}
     }
 
-    pub fn run_frame(&self, _: Run, _: &[u8], _: u16, _: u64) -> (Ended, usize) {
+    pub fn run_frame(&self, _: Run<Views>, _: &[u8], _: u16, _: u64) -> (Ended, usize) {
         match *self {}
     }
 
-    pub fn run_egress(&self, _: Run, _: &[u8], _: usize, _: &mut Vec<u8>) -> Option<Egressed> {
+    pub fn run_egress(&self, _: Run<Views>, _: &[u8], _: usize, _: &mut Vec<u8>) -> Option<Egressed> {
         match *self {}
     }
 }

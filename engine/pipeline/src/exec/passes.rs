@@ -437,7 +437,7 @@ impl Engine {
 
     /// Data for machine code.
     #[inline(always)]
-    fn natively<'r>(&'r mut self, program: &'r Program, now_ps: u64) -> Run<'r> {
+    fn natively<'r>(&'r mut self, program: &'r Program, now_ps: u64) -> Run<'r, Views> {
         let Engine { regs, state, views, .. } = self;
         Run { program, regs, state, views, now_ps }
     }

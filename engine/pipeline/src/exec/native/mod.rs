@@ -168,7 +168,7 @@ impl NativeCode {
 
     /// Runs from `entry` to the end of that part of the program; gives the place in the frame where it stopped, too. `None`
     /// where this is left to the interpreter.
-    pub fn run(&self, run: Run, wire: Wire, entry: Pc) -> Option<(Outcome, usize)> {
+    pub fn run(&self, run: Run<Views>, wire: Wire, entry: Pc) -> Option<(Outcome, usize)> {
         let Egress::Alone { egress, deparser } = self.functions.egress else { return None };
         let code = &run.program.code;
         let target = match entry {
@@ -182,19 +182,19 @@ impl NativeCode {
 
     /// Runs the parser and the ingress control, and says where the packet goes; gives the offset of its payload, too.
     #[inline(always)]
-    pub fn run_ingress(&self, run: Run, packet: &[u8]) -> (Ended, usize) {
+    pub fn run_ingress(&self, run: Run<Views>, packet: &[u8]) -> (Ended, usize) {
         self.run_to_fate(run, packet, self.functions.ingress)
     }
 
     /// As `run_ingress`, of a frame from a port, whose slots the code sets.
     #[inline(always)]
-    pub fn run_frame(&self, run: Run, packet: &[u8], port: u16, stamp: u64) -> (Ended, usize) {
+    pub fn run_frame(&self, run: Run<Views>, packet: &[u8], port: u16, stamp: u64) -> (Ended, usize) {
         (run.views.frame.port, run.views.frame.stamp) = (port.into(), stamp);
         self.run_to_fate(run, packet, self.functions.frame)
     }
 
     #[inline(always)]
-    fn run_to_fate(&self, run: Run, packet: &[u8], target: usize) -> (Ended, usize) {
+    fn run_to_fate(&self, run: Run<Views>, packet: &[u8], target: usize) -> (Ended, usize) {
         let (status, frame) = self.run_part(run, packet, 0, target);
         let ended = match status & ((1 << STATUS_BITS) - 1) {
             STATUS_QUEUED => {
@@ -211,7 +211,13 @@ impl NativeCode {
     /// Runs the egress control, and, unless it asks for something or drops the packet, the deparser, and writes the valid
     /// headers to the start of `out`, which grows as needed. `None` where all this is left to the host.
     #[inline(always)]
-    pub fn run_egress(&self, run: Run, packet: &[u8], payload: usize, out: &mut Vec<u8>) -> Option<Egressed> {
+    pub fn run_egress(
+        &self,
+        run: Run<Views>,
+        packet: &[u8],
+        payload: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Egressed> {
         let Egress::ToHeaders(target) = self.functions.egress else { return None };
         let start = self.room(out);
         run.views.frame.out = start;
@@ -224,7 +230,13 @@ impl NativeCode {
     }
 
     #[inline(always)]
-    fn run_part<'r>(&self, run: Run<'r>, packet: &[u8], cursor: usize, target: usize) -> (u32, &'r Frame) {
+    fn run_part<'r>(
+        &self,
+        run: Run<'r, Views>,
+        packet: &[u8],
+        cursor: usize,
+        target: usize,
+    ) -> (u32, &'r Frame) {
         let Run { program, regs, state, views, now_ps } = run;
         let frame = &mut views.frame;
         frame.packet = packet.as_ptr();
