@@ -30,7 +30,7 @@ _CERTAIN_LIMIT = 10e-6
 """Excess that is not missed where latency is quiet enough to see it."""
 _QUIET = 1e-6
 """Excess that is not looked for in short trials: loads are on a grid of as much."""
-_LEAST_TICKS = 4
+LEAST_TICKS = 4
 """Growth in a trial that is not looked for."""
 _STAMP_TICKS = 2
 """Growth that two time stamps of each of two frames may hide."""
@@ -90,7 +90,7 @@ def queue_trend(
     if not bounds:
         return None
     watched_ticks = duration_ticks if part_ticks is None else part_ticks
-    quiet, stamps = min(_QUIET, _LEAST_TICKS / watched_ticks), _STAMP_TICKS / watched_ticks
+    quiet, stamps = min(_QUIET, LEAST_TICKS / watched_ticks), _STAMP_TICKS / watched_ticks
     if max(bounds.values()) <= quiet:
         # No two latencies differ by so much that a queue could have filled.
         return _steady(0.0, max(bounds.values()) + stamps)
@@ -133,7 +133,7 @@ class _Slope:
     @property
     def is_certain(self) -> bool:
         """Whether latency has grown by more than noise and time stamps can make it."""
-        return self.value > self.margin and self.value * self.span_ticks >= _LEAST_TICKS
+        return self.value > self.margin and self.value * self.span_ticks >= LEAST_TICKS
 
     def is_steady(self, limit: float) -> bool:
         return self.upper < limit and not self.rises

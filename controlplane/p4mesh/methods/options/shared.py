@@ -24,6 +24,7 @@ from p4mesh.layers import (
     Routing,
 )
 from p4mesh.layers.notation import frame_of_text
+from p4mesh.measurement.queue_trend import LEAST_TICKS
 from p4mesh.methods.options.parameters import (
     Kind,
     Parameter,
@@ -393,10 +394,13 @@ def duration_deviation(
         return ""
     if parameters.flag(SUSTAINED):
         limit_ppm = parameters.integer(SUSTAINED_PPM)
+        later_ticks = ceil(LEAST_TICKS * Fraction(rfc_duration_s * NS_PER_S, min(durations_ns)))
         return (
             f"{text} Queues are watched meanwhile: a load at which one of them fills by more than {limit_ppm} ppm does "
-            "not pass, and a longer trial follows one that does not tell. A bucket of B frames, such as that of a "
-            "policer, delays no frame: it hides up to B/N of line rate from a trial of N frames per port."
+            "not pass, and a longer trial follows one that does not tell. A queue that adds less than "
+            f"{LEAST_TICKS} ticks of the time stamps to the latency of a trial is not seen: in {rfc_duration_s} s it "
+            f"adds up to {later_ticks:,}, and with jitter more. A bucket of B frames, such as that of a policer, "
+            "delays no frame: it hides up to B/N of line rate from a trial of N frames per port."
         )
     return (
         f"{text} An overload that fills the device's buffers more slowly than this loses nothing: with a buffer of Q "

@@ -136,6 +136,12 @@ def test_every_report_of_scaled_trials_says_how_short_they_were(test: Method) ->
         assert [text for text in outcome.deviations if "uration" in text or "shorter" in text] == []
 
 
+def test_reports_of_scaled_trials_say_what_a_queue_may_add_that_none_of_them_shows() -> None:
+    """4 ticks in 20 ms are 12,000 in 60 s."""
+    outcome, _ = run(find_test("rfc2544.throughput"), FakeMeasurer(), "duration_ms=20", real_time=False)
+    assert "is not seen: in 60 s it adds up to 12,000, and with jitter more." in outcome.deviations[0]
+
+
 def test_a_trial_longer_than_that_of_the_rfc_is_no_deviation() -> None:
     outcome, specs = run(find_test("rfc2544.frame_loss"), FakeMeasurer(), "duration_ms=120000", real_time=False)
     assert seconds(specs) == [120, 120]
