@@ -8,6 +8,7 @@ from pathlib import Path
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Table
 from p4mesh.report.past_runs import PastRun, past_runs
@@ -19,7 +20,7 @@ _COLUMNS = (
     Column("topology", "Topology"),
     Column("target", "Target"),
     Column("started_utc", "Started (UTC)"),
-    Column("state", "Result"),
+    fields.STATE,
     Column("summary", "Summary"),
 )
 _TO_THE_SECOND = 19

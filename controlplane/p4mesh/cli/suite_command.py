@@ -12,6 +12,7 @@ from p4mesh.cli.results import exit_code
 from p4mesh.cli.single_command import show_finished
 from p4mesh.errors import EXIT_BUG, EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Cell, Outcome, Table
 from p4mesh.report.export.json_document import suite_data
@@ -27,7 +28,7 @@ from p4mesh.store.suite_directory import NOT_RUN
 SUMMARY_COLUMNS = (
     Column("test", "Test"),
     Column("section", "Section"),
-    Column("state", "Result"),
+    fields.STATE,
     Column("summary", "Summary"),
 )
 

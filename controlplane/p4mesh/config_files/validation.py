@@ -45,8 +45,8 @@ def require_valid(source: YamlSource, schema: Schema) -> None:
 
 @cache
 def _quick_validator(schema: Schema) -> jsonschema_rs.Draft202012Validator:
-    """It says whether a value is valid, not why not."""
-    import jsonschema_rs  # A file that is missing is not validated.
+    """A validator that says whether a value is valid, not why not."""
+    import jsonschema_rs  # takes long to load, and a file that is missing needs no validator
 
     return jsonschema_rs.Draft202012Validator(schema())
 

@@ -38,7 +38,7 @@ def count(
         doubtful_frames=int(flows.doubtful[expected].sum()),
         duplicate_frames=duplicates,
         reordered_frames=int(flows.reordered[expected].sum()),
-        # The program takes a frame to many that comes back to its source for one of its flow.
+        # A frame to many ports that comes back to its source: the program counts it as one of its flow.
         flooded_frames=frames["flooded"] + back_at_source,
         foreign_frames=frames["foreign"],
         stale_frames=frames["stale"],

@@ -297,11 +297,11 @@ class Outage:
     tail_lost_frames: int
     """Lost frames behind the last one received: not 0 when the flow did not come back."""
     last_before_ns: int | None
-    """Departure of the last frame that arrived before; None when no look fell into the outage."""
+    """Departure of the last frame that arrived before the outage; None when no look fell into it."""
     first_after_ns: int | None
     """Departure of the frame behind the last gap; None without a gap."""
     sent_before: int = field(default=0, metadata={"stored": "if set"})
-    """Frames up to the last one before; 0 when no look fell into the outage."""
+    """Frames sent up to the last one that arrived before the outage; 0 when no look fell into it."""
     lost_before: int = field(default=0, metadata={"stored": "if set"})
     """Those of ``sent_before`` that were lost."""
     lost_later: int = field(default=0, metadata={"stored": "if set"})

@@ -36,7 +36,7 @@ class Parts:
     """Spread of averages in parts of a trial, which tells how far a longer trial may be."""
 
     variance: float
-    """Of single frames, in square ticks, if the frames were independent of each other."""
+    """Variance of single frames in square ticks, if they were independent of each other."""
     count: int
 
     @classmethod

@@ -79,7 +79,7 @@ def _lengthen(session: Session, asked: Sequence[Asked], taken: list[Taken]) -> N
     while True:
         lengths_ns = {place: _longer_ns(one, asked[place].duration_ns) for place, one in enumerate(taken)}
         longer = {place: asked[place].spec_of(length) for place, length in lengths_ns.items() if length is not None}
-        # Of whole bursts, there may be no trial between the length of this one and the greatest.
+        # Trials of whole bursts have few lengths: there may be none between this one and the greatest.
         specs = {place: spec for place, spec in longer.items() if spec.duration_ns > taken[place].spec.duration_ns}
         if not specs:
             return

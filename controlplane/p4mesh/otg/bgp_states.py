@@ -32,7 +32,7 @@ class Prefix:
     def of(cls, text: str) -> Prefix:
         """The prefix of ADDRESS/BITS."""
         address, _, bits = text.partition("/")
-        # It writes addresses of IPv4 within IPv6 (RFC 4291 2.5.5.2) in another way.
+        # The engine writes IPv4 addresses within IPv6 (RFC 4291 2.5.5.2) with dots, ipaddress does not.
         return cls(str(ip_address(address)) if ":" in address and "." in address else address, int(bits))
 
     @property

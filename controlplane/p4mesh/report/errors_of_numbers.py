@@ -111,7 +111,7 @@ class NumberErrors:
         return max(found)
 
     def _of_search(self, row: Mapping[str, Cell], share: float) -> tuple[float, float]:
-        """By how much a long trial may carry less and more than the load that a search found, in % of line rate.
+        """How much less and more than the load of a search a long trial may carry, in % of line rate.
 
         Less by the loss that its trials do not exclude, more up to the load that failed, or to the next one to try.
         Nothing is known of more where the highest load has passed.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Table
 from p4mesh.store.run_files import StoredTrial
 
 _COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
+    fields.FRAME_SIZE_BYTES,
     Column("seeds", "Seeds", "at most"),
     Column("round_ns", "Round of the loop", "ns", 1),
     Column("loop_share_pct", "Recirculation port", "% busy", 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from p4mesh.methods.results import fields
 from p4mesh.methods.results.fields import Column
 from p4mesh.methods.results.outcome import Table
 from p4mesh.store.codec import decode
@@ -12,7 +13,7 @@ from p4mesh.store.run_files import StoredTrial
 from p4mesh.traffic.stamps import KERNEL, PortStamps
 
 _COLUMNS = (
-    Column("port", "Port"),
+    fields.PORT,
     Column("arrivals", "Arrivals stamped by"),
     Column("departures", "Departures stamped by"),
     Column("samples", "Departures with both stamps"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4mesh.methods.results import fields
+from p4mesh.methods.results.fields import Column, retitled
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.quantities import grouped, number_text
 from p4mesh.report.document import Chapter, Grid, GridRow, Head, Paragraph
@@ -14,33 +16,33 @@ from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.stored_run import StoredRun
 from p4mesh.traffic.line_rate import NS_PER_MS
 
-_COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("load_pct", "Iload", "% of line"),
-    ("oload_pct", "Oload", "% of line"),
-    ("duration_ms", "Duration", "ms"),
-    ("tx_frames", "Tx", "frames"),
-    ("rx_frames", "Rx", "frames"),
-    ("late_frames", "of it late", "frames"),
-    ("early_frames", "of it early", "frames"),
-    ("lost_frames", "Lost", "frames"),
-    ("corrupted_frames", "of it corrupted", "frames"),
-    ("flooded_frames", "Flooded", "frames"),
-    ("misdirected_frames", "Misdirected", "frames"),
-    ("duplicate_frames", "Duplicate", "frames"),
-    ("reordered_frames", "Reordered", "frames"),
-    ("latency_ns_min", "Latency min", "ns"),
-    ("latency_ns_avg", "Latency avg", "ns"),
-    ("latency_ns_max", "Latency max", "ns"),
-    ("queues", "Queues", ""),
-    ("excess_ppm", "Excess", "ppm"),
-    ("excess_error_ppm", "Error", "+- ppm"),
-    ("elapsed_s", "Wall time", "s"),
+_COLUMNS = (
+    retitled(fields.LOAD_PCT, "Iload"),
+    Column("oload_pct", "Oload", fields.LOAD_PCT.unit),
+    fields.DURATION_MS,
+    fields.TX_FRAMES,
+    fields.RX_FRAMES,
+    retitled(fields.LATE_FRAMES, "of it late"),
+    retitled(fields.EARLY_FRAMES, "of it early"),
+    fields.LOST_FRAMES,
+    retitled(fields.CORRUPTED_FRAMES, "of it corrupted"),
+    fields.FLOODED_FRAMES,
+    fields.MISDIRECTED_FRAMES,
+    fields.DUPLICATE_FRAMES,
+    fields.REORDERED_FRAMES,
+    Column("latency_ns_min", "Latency min", "ns"),
+    Column("latency_ns_avg", "Latency avg", "ns"),
+    Column("latency_ns_max", "Latency max", "ns"),
+    fields.QUEUES,
+    fields.EXCESS_PPM,
+    fields.EXCESS_ERROR_PPM,
+    Column("elapsed_s", "Wall time", "s"),
 )
 _OPTIONAL = {"late_frames", "early_frames", "corrupted_frames", "queues", "excess_ppm", "excess_error_ppm"}
 """Shown where some trial has one."""
 _FOLLOWING = ("frame_size_bytes", "loss_pct", "excess_fps", "overflow_s")
 """Columns of result tables that follow from it: sizes are in the names of parts, the others from counts and excess."""
-_HERE = {"trial", "verdict", "reason", *(key for key, _, _ in _COLUMNS), *_FOLLOWING}
+_HERE = {"trial", "verdict", "reason", *(column.key for column in _COLUMNS), *_FOLLOWING}
 
 
 def untrusted_chapter(run: StoredRun, outcome: Outcome) -> Chapter:
@@ -74,13 +76,13 @@ def log_chapter(run: StoredRun) -> Chapter:
     """Every trial with its counts."""
     times = {(timing.unit, timing.index): timing for timing in run.timings}
     known = [_cells(trial) for trial in run.trials]
-    columns = [found for found in _COLUMNS if found[0] not in _OPTIONAL or any(cells[found[0]] for cells in known)]
+    columns = [one for one in _COLUMNS if one.key not in _OPTIONAL or any(cells[one.key] for cells in known)]
     heads = (
         Head("Part", key=True),
         Head("Trial", number=True, key=True),
         Head("Verdict"),
         Head("Why"),
-        *(Head(title, unit, number=key != "queues") for key, title, unit in columns),
+        *(Head(column.title, column.unit, number=column is not fields.QUEUES) for column in columns),
         Head("Started", "UTC"),
     )
     rows = []
@@ -88,7 +90,7 @@ def log_chapter(run: StoredRun) -> Chapter:
         timing = times.get((trial.unit, trial.index))
         cells |= {"elapsed_s": timing.elapsed_s} if timing else {}
         started = timing.started_utc[11:19] if timing else "-"
-        numbers = (_text(cells.get(key)) for key, _, _ in columns)
+        numbers = (_text(cells.get(column.key)) for column in columns)
         why = reason_of(trial.verdict, cells["reason"] or "", cells["lost_frames"], cells.get("excess_ppm"))
         rows.append(GridRow((trial.unit, str(trial.index), trial.verdict.value, why, *numbers, started)))
     note = (

@@ -174,7 +174,7 @@ class _Plan:
             ports=given.ports or (str(ports) if ports else None),
             calibration=given.calibration or calibration,
             notes=(*given.notes, *notes),
-            access=None,  # The topology has them already.
+            access=None,  # The topology was made with access and interfaces.
             interfaces=None,
         )
         return for_test(options, test, (*asked, *own))

@@ -34,13 +34,13 @@ class LossWatch:
         self._injected = 0
 
     def begin(self) -> None:
-        """Counts begin here."""
+        """Take the counts so far as those of before."""
         self._drops_before = self._target.drop_counts()
         self._ended_before = self._ended()
         self._injected = 0
 
     def end(self, seeds: int) -> None:
-        """Take note that streams with so many seeds end."""
+        """Take note that streams have ended, with the number of seeds that they had in the loop."""
         if self._target.capabilities.counts_seeds:
             self._injected += seeds
 

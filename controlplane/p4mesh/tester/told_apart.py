@@ -16,7 +16,7 @@ from p4mesh.tester.received_fields import MOST_BITS, MOST_RANGES, ReceivedBits, 
 
 
 def with_told_apart(plan: Plan, bits_of: Mapping[str, Sequence[ReceivedBits]], limits: Limits) -> Plan:
-    """Adds cells for the flows of the streams of these names.
+    """Add cells for the frames of some streams, by name, that differ in bits of their headers.
 
     Raises UnsupportedError where the program has no room for them or cannot tell frames apart.
     """

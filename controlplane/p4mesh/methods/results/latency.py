@@ -237,7 +237,7 @@ class LatencySummary:
     rfc3550: Spread | None
     """RFC 3550 jitter of the flows at the end of the trial; the minimum is not kept and is 0."""
     average_error_ns: Fraction
-    """Of the average with 95 % confidence."""
+    """Error of the average, 95 % confidence."""
     overflow_count: int = 0
     """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
 

@@ -188,7 +188,7 @@ class Circumstances:
     alone: float = 1.0
     """Part of the frames, above 0 to 1, that are no copies of others: what delays one copy may delay all of them."""
     unmet_ns: float = 0.0
-    """By how much frames of other rates change the average, which those of this trial have not met at all phases."""
+    """Largest change of the average by frames of other rates, which this trial has not met at all phases."""
 
     @classmethod
     def of(cls, results: Sequence[TrialResult], resolution_ns: Fraction, *, of_all: bool = False) -> Circumstances:

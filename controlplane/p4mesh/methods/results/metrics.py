@@ -220,7 +220,7 @@ def late_of_flows(spec: TrialSpec, result: TrialResult) -> list[Fraction]:
 
 
 def early_of_flows(result: TrialResult) -> list[Fraction]:
-    """Share of each flow of a result in the frames of a transient at its port, as its part of the frames received."""
+    """Frames of a transient that each flow of a result has: those of its port, shared out by frames received."""
     early = {port.port: Fraction(port.early_frames, port.rx_frames) for port in result.ports if port.early_frames}
     return [flow.rx_frames * early.get(flow.rx_port, Fraction(0)) for flow in result.flows]
 

@@ -77,7 +77,7 @@ def _sampled(spec: TrialSpec, mesh: Mesh, parameters: ParameterSet, network: str
     warm_up = parameters.number("warm_up_pct") / 100
     streams: list[Stream] = []
     for stream in spec.streams:
-        before = int(warm_up * stream.frame_count)  # of 99 % at most
+        before = int(warm_up * stream.frame_count)  # 99 % at most: some frames are left to measure
         sampled = 1 if tagged else stream.frame_count - before
         parts = {
             f"{stream.name}-before": before,

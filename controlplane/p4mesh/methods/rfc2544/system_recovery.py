@@ -243,8 +243,9 @@ def _reorders(results: Sequence[TrialResult], stream: str) -> bool:
 
 
 def _lost_by_chance(result: TrialResult, reduced: Stream) -> bool:
-    """Whether a frame that chance has taken may be the last gap: not behind frames of which most were lost, nor in a
-    short time that nothing follows, as chance would take some of the others.
+    """Whether the last gap may be a frame lost by chance, and not the end of the recovery.
+
+    Not where most frames in front of it were lost, nor where it comes early: chance would take later frames, too.
     """
     whole_ns = NS_PER_S / reduced.rate_fps * reduced.frame_count
     shares = (

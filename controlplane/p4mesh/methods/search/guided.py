@@ -51,7 +51,7 @@ def guided(goal: SearchGoal, trial: Trial) -> SearchOutcome:
             if forwarded is not None:
                 collapse.note(load, forwarded)
         elif verdict is Verdict.PASS and guess is not None:
-            # The limit is there or not far above.
+            # The limit is at the guess or, as this load passed, not far above it.
             guess = max(guess, load)
         collapses = search.passed is not None and collapse.least < search.passed / 2
         if collapses:
