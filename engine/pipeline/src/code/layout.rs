@@ -44,6 +44,9 @@ pub(crate) mod packet_slot {
     pub const VALID: Slot = 14;
     pub const COUNT: Slot = 15;
 
+    /// The requests that a control makes; 0 = none.
+    pub const REQUESTS: [Slot; 6] = [CLONE_SESSION, CLONE_LIST, LEARN, RESUBMIT, RECIRCULATE, TRUNCATE];
+
     pub const CLONE_VALID: u64 = 0x8000;
 }
 

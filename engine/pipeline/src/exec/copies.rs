@@ -140,14 +140,7 @@ impl Engine {
         session: Option<u64>,
         out: &mut Outputs,
     ) -> Option<Copies> {
-        for slot in [
-            packet_slot::CLONE_SESSION,
-            packet_slot::CLONE_LIST,
-            packet_slot::LEARN,
-            packet_slot::RESUBMIT,
-            packet_slot::RECIRCULATE,
-            packet_slot::TRUNCATE,
-        ] {
+        for slot in packet_slot::REQUESTS {
             self.set_slot(slot, 0);
         }
         let mut class = 0;

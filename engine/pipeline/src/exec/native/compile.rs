@@ -101,18 +101,6 @@ fn bounds(layout: &Layout) -> Vec<u64> {
     bounds
 }
 
-/// Packet registers that are 0 at the start of a pass.
-const REQUESTS: [Slot; 8] = [
-    packet_slot::CLONE_SESSION,
-    packet_slot::CLONE_LIST,
-    packet_slot::LEARN,
-    packet_slot::RESUBMIT,
-    packet_slot::RECIRCULATE,
-    packet_slot::TRUNCATE,
-    packet_slot::EXIT,
-    packet_slot::ASSERT_FAILED,
-];
-
 /// Slots with their values at the start of a pass, those that the target sets excepted.
 fn start(code: &Code, layout: &Layout) -> Vec<(Slot, u64)> {
     slots_at_start(code, layout, false)
@@ -133,7 +121,11 @@ fn slots_at_start(code: &Code, layout: &Layout, of_target: bool) -> Vec<(Slot, u
         let first = field.slot as usize - usize::from(field.variable);
         (first..field.slot as usize + field.limbs()).for_each(|slot| set[slot] = true);
     }
-    let registers = (0..packet_slot::COUNT).filter(|slot| !REQUESTS.contains(slot));
+    // Registers of the packet that always are 0 at the start of a pass.
+    let cleared = |slot: &Slot| {
+        packet_slot::REQUESTS.contains(slot) || [packet_slot::EXIT, packet_slot::ASSERT_FAILED].contains(slot)
+    };
+    let registers = (0..packet_slot::COUNT).filter(|slot| !cleared(slot));
     registers.for_each(|slot| set[slot as usize] = true);
     let chosen = (0..layout.slots).filter(|&slot| set[slot] == of_target);
     chosen.map(|slot| (slot as Slot, code.image[slot])).collect()
